@@ -1,0 +1,59 @@
+"""Train, test, or run any command, in an environment that is made on first use.
+
+    python3 tools/dev.py train [ARGS]   train a model: python -m flow_nn train ARGS
+    python3 tools/dev.py test [ARGS]    run all tests, from the root of the repository: python -m pytest ARGS
+    python3 tools/dev.py run CMD...     run CMD
+
+Needed beforehand: Python 3.11 or newer and a C++17 compiler. The environment, .venv at the root of the repository, holds the
+whole stack, editable, and its tools. Later starts reinstall what changed: flow-kernels after an edit of its C++, a package whose
+pyproject.toml changed. The exit status is the command's; 2 where the environment cannot be made. Delete .venv to start over.
+"""
+import os
+import sys
+
+if sys.version_info < (3, 11):
+    sys.stderr.write(
+        "flow needs Python 3.11 or newer; %s is %d.%d. Start tools/dev.py with a newer one: python3.13 tools/dev.py ...\n"
+        % ((sys.executable or "this Python",) + tuple(sys.version_info[:2]))
+    )
+    sys.exit(2)
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from environment import ROOT, Failure, ready
+
+
+def main(command=None, *args):
+    """Make the environment ready and become the command in it."""
+    if command in ("-h", "--help", "help"):
+        print(__doc__.strip())
+        return 0
+    if command not in ("train", "test", "run") or (command == "run" and not args):
+        given = "no command" if command is None else "run without a command" if command == "run" else repr(command)
+        print(f"tools/dev.py: {given}; expected train, test or run CMD (--help says more)", file=sys.stderr)
+        return 2
+    try:
+        bin = ready()
+    except Failure as failure:
+        print(f"flow: {failure}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("flow: interrupted; the next start makes .venv ready", file=sys.stderr)
+        return 130
+    environ = {**os.environ, "VIRTUAL_ENV": str(bin.parent), "PATH": f"{bin}{os.pathsep}{os.environ.get('PATH', '')}"}
+    environ.pop("PYTHONHOME", None)
+    python = str(bin / "python")
+    if command == "train":
+        args = (python, "-m", "flow_nn", "train", *args)
+    elif command == "test":
+        args = (python, "-m", "pytest", *args)
+        os.chdir(ROOT)
+    sys.stdout.flush()
+    try:
+        os.execvpe(args[0], args, environ)
+    except OSError as error:
+        print(f"flow: cannot run {args[0]}: {error.strerror}", file=sys.stderr)
+        return 127
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
