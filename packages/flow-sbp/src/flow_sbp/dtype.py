@@ -1,4 +1,4 @@
-"""Dtypes by name and size. bf16 is a name and two bytes: its arrays are numpy uint16 words, and ml_dtypes is not needed."""
+"""Dtypes by name and size. bf16 is a name and two bytes: its arrays are numpy uint16 words; ml_dtypes is not needed."""
 
 from dataclasses import dataclass
 

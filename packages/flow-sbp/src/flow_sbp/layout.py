@@ -1,7 +1,8 @@
 """A Layout: which slice of a global tensor each rank of a placement holds, and which mesh axes hold parts of it.
 
-It is kept by dim: for each dim the ordered mesh axes that split it, and the partial axes with their kinds in order. Splits are
-balanced (the first `size % n` ranks hold one more), axes on one dim split outer first and each piece is balanced again.
+It is kept by dim: for each dim the ordered mesh axes that split it, and the partial axes with their kinds in order.
+Splits are balanced (the first `size % n` ranks hold one more), axes on one dim split outer first and each piece is
+balanced again.
 """
 
 import math
@@ -21,10 +22,10 @@ from flow_sbp.sbp import Broadcast, Partial, Split, broadcast, dual, parse_many
 class Layout:
     """`Layout((8, 4), "f32", placement, ["S(0)", "B"])`: one sbp per mesh axis, as text or value.
 
-    order: where several axes split a dim, their order, outer first, if it is not the mesh's: `{0: ("tp", "dp")}`; under "P", the
-    order of partial axes of different kinds, outermost first. sizes: explicit piece sizes of a split dim, one per piece in that
-    order, empty ones allowed: `{0: (2, 4, 1, 0)}`.
-    ValueError / TypeError for anything that does not fit, once, here.
+    order: where several axes split a dim, their order, outer first, if it is not the mesh's: `{0: ("tp", "dp")}`;
+    under "P", the order of partial axes of different kinds, outermost first. sizes: explicit piece sizes of a split
+    dim, one per piece in that order, empty ones allowed: `{0: (2, 4, 1, 0)}`. ValueError / TypeError for anything
+    that does not fit, once, here.
     """
 
     shape: tuple[int, ...]

@@ -1,7 +1,7 @@
 """The text of a layout: `f32[8@(dp,tp), 10@cp{4,3,3}] P(sum)@pp P(max)@ep`.
 
-Each dim is a size, then the mesh axes that split it, outer first, then its piece sizes where they are not balanced. Partial axes
-follow, outermost kind first. Axes that are not named hold copies.
+Each dim is a size, then the mesh axes that split it, outer first, then its piece sizes where they are not balanced.
+Partial axes follow, outermost kind first. Axes that are not named hold copies.
 """
 
 import re

@@ -38,8 +38,8 @@ def refusal(op, dtype):
 class Fold:
     """Combines addends that arrive in order, into `out` (an array of words), in the dtype's sums.
 
-    `runs` are (op, count), outermost first: with [("sum", 2), ("max", 3)] the addends come as two rows of three, and the
-    result is the sum of the rows' maxima. A single run of a dtype that needs no widening folds in `out` itself.
+    `runs` are (op, count), outermost first: with [("sum", 2), ("max", 3)] the addends come as two rows of three, and
+    the result is the sum of the rows' maxima. A single run of a dtype that needs no widening folds in `out` itself.
     """
 
     runs: tuple

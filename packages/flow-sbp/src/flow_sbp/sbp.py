@@ -1,6 +1,7 @@
 """How one mesh axis holds a tensor: split along a dim, broadcast, or partial (every rank holds one addend).
 
-The three words, and the algebra of adjoints that boxing's gradient uses, follow OneFlow (arXiv 2110.15032, section 3).
+The three words, and the algebra of adjoints that boxing's gradient uses, follow OneFlow (arXiv 2110.15032, section
+3).
 """
 
 import re

@@ -14,8 +14,8 @@ from flow_sbp.reduction import Fold, neutral
 def shard(value, layout):
     """What each rank holds of `value`, a list in the placement's order; every shard is a contiguous copy of its own.
 
-    value: an array of layout.shape and layout.dtype (bf16: uint16 words, or ml_dtypes' array, which the shards then are too).
-    ValueError / TypeError if its shape or dtype is another one.
+    value: an array of layout.shape and layout.dtype (bf16: uint16 words, or ml_dtypes' array, which the shards then
+    are too). ValueError / TypeError if its shape or dtype is another one.
     """
     value = np.asarray(value)
     dtype = dtype_of(layout.dtype)
@@ -24,7 +24,7 @@ def shard(value, layout):
         raise ValueError(f"the layout {layout} is for shape {layout.shape}, the value has shape {words.shape}")
     shards = []
     for rank in layout.placement.ranks:
-        piece = words[layout.local_slices(rank)]
+        piece = words[(*layout.local_slices(rank), ...)]
         op = _idle_kind(layout, rank)
         out = piece.copy() if op is None else np.full(piece.shape, neutral(op, dtype), dtype.words)
         shards.append(np.ascontiguousarray(out).reshape(piece.shape).view(value.dtype))
@@ -34,8 +34,9 @@ def shard(value, layout):
 def assemble(shards, layout, *, check_replicas=False):
     """The value that the shards (in the placement's order) stand for.
 
-    Partial parts are combined in f32 (f64 for f64, integers exactly) in the placement's order and rounded once. Of copies the
-    first is taken; check_replicas=True compares them all. ValueError / TypeError names the rank whose shard does not fit.
+    Partial parts are combined in f32 (f64 for f64, integers exactly) in the placement's order and rounded once. Of
+    copies the first is taken; check_replicas=True compares them all. ValueError / TypeError names the rank whose
+    shard does not fit.
     """
     ranks = layout.placement.ranks
     dtype = dtype_of(layout.dtype)
@@ -51,7 +52,7 @@ def assemble(shards, layout, *, check_replicas=False):
     for group in layout.placement.groups(*(axis for axis, _ in layout.partials)):
         if group[0] not in firsts:
             continue
-        out = value[layout.local_slices(group[0])]
+        out = value[(*layout.local_slices(group[0]), ...)]
         if not runs:
             out[...] = words[group[0]]
             continue
