@@ -25,33 +25,33 @@ from environment import ROOT, Failure, ready
 def main(command=None, *args):
     """Make the environment ready and become the command in it."""
     if command in ("-h", "--help", "help"):
-        print(__doc__.strip())
+        sys.stdout.write(__doc__)
         return 0
     if command not in ("train", "test", "run") or (command == "run" and not args):
         given = "no command" if command is None else "run without a command" if command == "run" else repr(command)
-        print(f"tools/dev.py: {given}; expected train, test or run CMD (--help says more)", file=sys.stderr)
+        sys.stderr.write("tools/dev.py: %s; expected train, test or run CMD (--help says more)\n" % given)
         return 2
     try:
-        bin = ready()
+        scripts = ready()
     except Failure as failure:
-        print(f"flow: {failure}", file=sys.stderr)
+        sys.stderr.write("flow: %s\n" % failure)
         return 2
     except KeyboardInterrupt:
-        print("flow: interrupted; the next start makes .venv ready", file=sys.stderr)
+        sys.stderr.write("flow: interrupted; the next start makes .venv ready\n")
         return 130
-    environ = {**os.environ, "VIRTUAL_ENV": str(bin.parent), "PATH": f"{bin}{os.pathsep}{os.environ.get('PATH', '')}"}
+    path = os.pathsep.join([str(scripts), os.environ.get("PATH", os.defpath)])
+    environ = dict(os.environ, VIRTUAL_ENV=str(scripts.parent), PATH=path)
     environ.pop("PYTHONHOME", None)
-    python = str(bin / "python")
+    words = list(args)
     if command == "train":
-        args = (python, "-m", "flow_nn", "train", *args)
+        words = [str(scripts / "python"), "-m", "flow_nn", "train"] + words
     elif command == "test":
-        args = (python, "-m", "pytest", *args)
-        os.chdir(ROOT)
-    sys.stdout.flush()
+        words = [str(scripts / "python"), "-m", "pytest"] + words
+        os.chdir(str(ROOT))
     try:
-        os.execvpe(args[0], args, environ)
+        os.execvpe(words[0], words, environ)
     except OSError as error:
-        print(f"flow: cannot run {args[0]}: {error.strerror}", file=sys.stderr)
+        sys.stderr.write("flow: cannot run %s: %s\n" % (words[0], error.strerror))
         return 127
 
 

@@ -152,7 +152,7 @@ def call(command, failed, advice, lock, **environ):
         # The child holds the lock too: if this start is killed, the next one waits until the child is done.
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=clean, pass_fds=[lock])
         log.seek(start)
-        last = [line.rstrip() for line in log if line.strip()][-20:]
+        last = [line.rstrip()[:160] for line in log if line.strip() and "WARNING: " not in line][-20:]
     if done.returncode:
         name = os.path.basename(command[0])
         output = "".join(f"  | {line}\n" for line in last)
@@ -178,8 +178,10 @@ def compiler():
             wrong.append(f"{path} does not take C++17 ({(done.stderr.strip().splitlines() or ['it says nothing'])[0]})")
         elif named:
             wrong.append(f"CXX is {named!r}, which is not found")
+    if not wrong:
+        wrong = [f"none of {', '.join(COMPILERS)} is found"]
     raise Failure(
-        f"flow-kernels needs a C++17 compiler: {'; '.join(wrong) or f'none of {', '.join(COMPILERS)} is found'}. Install one "
+        f"flow-kernels needs a C++17 compiler: {'; '.join(wrong)}. Install one "
         "(Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install; without root: conda "
         "install -c conda-forge gxx), or set CXX to the path of one."
     )
