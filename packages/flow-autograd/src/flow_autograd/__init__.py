@@ -1,0 +1,16 @@
+"""Reverse-mode differentiation of flow-core's ops. Importing it makes tensors differentiable."""
+
+import flow_autograd.rules
+from flow_autograd.attach import attach as attach
+from flow_autograd.backward import backward as backward
+from flow_autograd.backward import grad as grad
+from flow_autograd.mode import enable_grad as enable_grad
+from flow_autograd.mode import is_grad_enabled as is_grad_enabled
+from flow_autograd.mode import no_grad as no_grad
+from flow_autograd.mode import set_grad_enabled as set_grad_enabled
+from flow_autograd.transform import vjp as vjp
+from flow_autograd.vjp import NO_VJP as NO_VJP
+from flow_autograd.vjp import VJPS as VJPS
+from flow_autograd.vjp import defvjp as defvjp
+from flow_autograd.vjp import defvjp_joint as defvjp_joint
+from flow_autograd.vjp import no_vjp as no_vjp

@@ -1,0 +1,112 @@
+"""The reverse pass: from outputs to leaves in falling order of the nodes' numbers, without recursion, adding up in that one order."""
+
+import flow_core as flow
+
+from flow_autograd.mode import set_grad_enabled
+from flow_autograd.node import Node, Part
+
+
+def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=False):
+    """Adds to `.grad` of every leaf that `tensors` depend on the gradient of their sum, weighted by `grad_tensors`.
+
+    `tensors` is a tensor or a sequence of them; one of more than one element needs its grad_tensor. With `create_graph` the
+    gradients can be differentiated again.
+    """
+    seeds = as_seeds("backward", tensors, grad_tensors)
+    found = propagate(seeds, retain_graph or create_graph, create_graph)
+    with set_grad_enabled(create_graph):
+        for leaf, g in found.items():
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+
+
+def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=False, allow_unused=False):
+    """The tuple of gradients of the (weighted) sum of `outputs` for each of `inputs`; `.grad` is left alone.
+
+    ValueError for an input that requires no grad or that the outputs do not depend on, which `allow_unused` turns into None.
+    """
+    single = hasattr(inputs, "spec")
+    inputs = [inputs] if single else list(inputs)
+    for i, x in enumerate(inputs):
+        if not x.requires_grad:
+            raise ValueError(f"grad: input {i}, {x.spec}, does not require grad: call requires_grad_() on it before the forward pass")
+    wanted = {x.grad_fn or x for x in inputs}
+    seeds = as_seeds("grad", outputs, grad_outputs)
+    found = propagate(seeds, create_graph if retain_graph is None else retain_graph, create_graph, wanted)
+    grads = tuple([found.get(x.grad_fn or x) for x in inputs])
+    if not allow_unused and any(g is None for g in grads):
+        i = next(i for i, g in enumerate(grads) if g is None)
+        raise ValueError(f"grad: the outputs do not depend on input {i}, {inputs[i].spec}; pass allow_unused=True to get None for it")
+    return grads
+
+
+def as_seeds(name, tensors, grads):
+    """Pairs of a tensor and the gradient that the pass starts with there."""
+    tensors = [tensors] if hasattr(tensors, "spec") else list(tensors)
+    grads = [grads] if grads is None or hasattr(grads, "spec") else list(grads)
+    grads = grads * len(tensors) if grads == [None] else grads
+    if len(grads) != len(tensors):
+        raise ValueError(f"{name}: {len(tensors)} tensors and {len(grads)} gradients given")
+    seeds = []
+    for t, g in zip(tensors, grads, strict=True):
+        if not t.requires_grad:
+            raise ValueError(f"{name}: {t.spec} does not require grad, nothing that led to it was recorded")
+        if g is None:
+            if t.spec.size != 1:
+                raise ValueError(f"{name}: {t.spec} has more than one element: give the gradient to start from, or sum it first")
+            g = flow.ones_like(t)
+        if g.shape != t.shape or g.dtype is not t.dtype:
+            raise ValueError(f"{name}: the gradient {g.spec} must have the shape and dtype of its tensor, {t.spec}")
+        seeds.append((t, g))
+    return seeds
+
+
+def propagate(seeds, retain_graph, create_graph, wanted=()):
+    """The gradients by place: of the leaves, and of those nodes that are `wanted`."""
+    with set_grad_enabled(create_graph):
+        grads = {}
+        for t, g in seeds:
+            add_to(grads, t.grad_fn or t, g)
+        for place in reachable(grads):
+            g = grads[place] if place in wanted else grads.pop(place, None)
+            if g is None:
+                continue
+            if type(place) is Part:
+                parts = grads.setdefault(place.node, [None] * len(place.node.out))
+                parts[place.index] = g if parts[place.index] is None else parts[place.index] + g
+                continue
+            for edge, part in zip(place.edges, pull_back(place, g), strict=True):
+                if edge is not None and part is not None:
+                    add_to(grads, edge, part)
+            if not retain_graph:
+                place.release()
+        return grads
+
+
+def add_to(grads, place, g):
+    """Adds g to what has come to `place` so far."""
+    before = grads.get(place)
+    grads[place] = g if before is None else before + g
+
+
+def reachable(places):
+    """The nodes and parts that `places` depend on, themselves included, from the highest number down."""
+    seen = {p for p in places if type(p) in (Node, Part)}
+    stack = list(seen)
+    while stack:
+        place = stack.pop()
+        for edge in (place.node,) if type(place) is Part else place.edges:
+            if type(edge) in (Node, Part) and edge not in seen:
+                seen.add(edge)
+                stack.append(edge)
+    return sorted(seen, key=lambda place: place.number, reverse=True)
+
+
+def pull_back(node, g):
+    """The gradients of a node's arguments, None where none is wanted or known, from that of its output (or a list for several)."""
+    rule, args, out, attrs = node.rule, node.arguments(), node.output(), node.attrs
+    if rule.joint is not None:
+        return rule.joint(g, out, *args, **attrs)
+    return [
+        None if edge is None or function is None else function(g, out, *args, **attrs)
+        for edge, function in zip(node.edges, rule.functions, strict=True)
+    ]

@@ -1,0 +1,111 @@
+"""Node: what a recorded call leaves behind for the backward pass. The recorder, which flow_core's ops call, makes one."""
+
+import itertools
+
+from flow_core.op import recorder
+
+from flow_autograd.vjp import NO_VJP, VJPS
+
+next_number = itertools.count().__next__
+
+
+class Node:
+    """One recorded call. Its number is above those of all the nodes it depends on.
+
+    `edges[i]` leads on from argument i: to the Node or Part that made it, to the tensor itself if it is a leaf, or is None where no
+    gradient is wanted. `saved` holds the arguments as the rule wants them: a tensor, its spec, or a plain number.
+    """
+
+    __slots__ = ("attrs", "edges", "name", "number", "out", "rule", "saved", "versions")
+
+    def __repr__(self):
+        return f"<{self.name} {self.number}>"
+
+    def arguments(self):
+        """The saved arguments; ValueError if they were released, or if one has been overwritten since."""
+        if self.saved is None:
+            raise ValueError(
+                f"backward came to {self.name} a second time, and what it saved was released the first time: "
+                "pass retain_graph=True to the first backward"
+            )
+        if sum([t.version for t in self.saved if hasattr(t, "version")]) != self.versions:
+            raise ValueError(
+                f"a tensor that {self.name} saved for its gradient has been overwritten in place since: "
+                "take the backward pass before the step that writes to it, or give the op a clone()"
+            )
+        return self.saved
+
+    def output(self):
+        """The output as the rule wants it: its specs, or tensors that come from this node."""
+        if not self.rule.keeps_out:
+            return self.out
+        if type(self.out) is tuple:
+            return tuple([attach_to(t.detach(), Part(self, i)) for i, t in enumerate(self.out)])
+        return attach_to(self.out.detach(), self)
+
+    def release(self):
+        """Lets go of what was saved."""
+        self.saved = self.out = None
+
+
+class Part:
+    """The place in the graph of one output of a node that has several."""
+
+    __slots__ = ("index", "node", "number")
+
+    def __init__(self, node, index):
+        self.node = node
+        self.index = index
+        self.number = next_number()
+
+    def __repr__(self):
+        return f"<{self.node.name} {self.node.number}, output {self.index}>"
+
+
+def record(op, tensors, attrs, out):
+    """Makes the Node of a call and hangs its output on it."""
+    rule = VJPS.get(op.name)
+    if rule is None:
+        if op.name in NO_VJP:
+            return
+        raise TypeError(f"{op.name} has no derivative: call it on x.detach(), or define one with flow_autograd.defvjp")
+    if op.name == "cast" and attrs["dtype"].kind in "biu":
+        return  # numbers without a fraction have no gradient
+    node = Node()
+    node.name = op.name
+    node.rule = rule
+    node.attrs = attrs
+    node.number = next_number()
+    keeps = rule.keeps
+    saved, edges, versions = [], [], 0
+    for i, t in enumerate(tensors):
+        if not hasattr(t, "spec"):
+            saved.append(t)
+            edges.append(None)
+            continue
+        if keeps[i] if i < len(keeps) else keeps[-1]:
+            saved.append(t)
+            versions += t.version
+        else:
+            saved.append(t.spec)
+        edges.append((t.grad_fn or t) if t.requires_grad else None)
+    node.saved, node.edges, node.versions = saved, edges, versions
+    if type(out) is tuple:
+        # What is kept of an output is not the output itself, which hangs on this node: that would be a cycle.
+        node.out = tuple([t.detach() if rule.keeps_out else t.spec for t in out])
+        for i, t in enumerate(out):
+            attach_to(t, Part(node, i))
+    else:
+        node.out = out.detach() if rule.keeps_out else out.spec
+        out.requires_grad = True
+        out.grad_fn = node
+
+
+def attach_to(tensor, place):
+    """The tensor, made an output of `place`."""
+    tensor.requires_grad = True
+    tensor.grad_fn = place
+    return tensor
+
+
+type(recorder).call = staticmethod(record)  # in every thread; grad modes set it in their own

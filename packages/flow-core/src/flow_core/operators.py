@@ -1,0 +1,169 @@
+"""Python operators and tensor methods in terms of ops, attached to every tensor-like class: Tensor here, others by their owners."""
+
+from flow_core.device import as_device
+from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
+from flow_core.dtype import bfloat16 as bfloat16_type
+from flow_core.ops import creation, elementwise, index, inplace, linalg, nn, reduce
+from flow_core.ops import shape as shapes
+from flow_core.tensor import Tensor
+
+
+def operators(op, reflected):
+    """The forward and reflected methods of a binary operator; an operand that is no number or tensor is left to its own class."""
+
+    def forward(self, other):
+        return op(self, other)
+
+    def backward(self, other):
+        return op(other, self)
+
+    return {f"__{reflected}__": forward, f"__r{reflected}__": backward}
+
+
+def sizes_method(function):
+    """A method that takes sizes, or dims, one by one or as one sequence."""
+
+    def method(self, *sizes):
+        return function(self, creation.sizes(sizes))
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+def reshape(self, shape):
+    """The elements in row-major order under another shape; one size may be -1."""
+    return shapes.reshape(self, shape=shape)
+
+
+def permute(self, dims):
+    """The dims in another order."""
+    return shapes.permute(self, dims=dims)
+
+
+def expand(self, shape):
+    """Dims of size 1, and new leading ones, repeated to `shape`; -1 keeps a size."""
+    return shapes.expand(self, shape=shape)
+
+
+def cast_to(dtype):
+    def method(self):
+        return to(self, dtype)
+
+    method.__doc__ = f"The tensor in {dtype}; itself if it has that type."
+    return method
+
+
+def to(self, *args, dtype=None, device=None):
+    """The tensor in another dtype or on another device, given by position or name; itself if nothing changes."""
+    for arg in args:
+        if isinstance(arg, str) and arg.split(":")[0] in ("cpu", "cuda"):
+            device = arg
+        else:
+            dtype = arg
+    as_device(device)
+    if dtype is None or as_dtype(dtype) is self.dtype:
+        return self
+    return elementwise.cast(self, dtype=as_dtype(dtype))
+
+
+def type_as(self, other):
+    """The tensor in the dtype of `other`."""
+    return to(self, other.dtype)
+
+
+def contiguous(self):
+    """The tensor with its elements in row-major order in memory; itself if they are."""
+    return self if self.is_contiguous() else clone(self)
+
+
+def clone(self):
+    """A copy, through which gradients flow."""
+    return elementwise.cast(self, dtype=self.dtype)
+
+
+def transposed(self):
+    """The matrix transposed; of a tensor of more dims, the last two exchanged."""
+    return shapes.transpose(self, dim0=-2, dim1=-1)
+
+
+def size(self, dim=None):
+    """The shape, or the size of one dim."""
+    return self.shape if dim is None else self.shape[dim]
+
+
+def iterate(self):
+    if not self.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(shapes.unbind(self))
+
+
+METHODS = {
+    **operators(elementwise.add, "add"),
+    **operators(elementwise.sub, "sub"),
+    **operators(elementwise.mul, "mul"),
+    **operators(elementwise.div, "truediv"),
+    **operators(elementwise.pow, "pow"),
+    **operators(linalg.matmul, "matmul"),
+    "__neg__": lambda self: elementwise.neg(self),
+    "__abs__": lambda self: elementwise.abs(self),
+    "__eq__": lambda self, other: elementwise.eq(self, other),
+    "__ne__": lambda self, other: elementwise.ne(self, other),
+    "__lt__": lambda self, other: elementwise.lt(self, other),
+    "__le__": lambda self, other: elementwise.le(self, other),
+    "__gt__": lambda self, other: elementwise.gt(self, other),
+    "__ge__": lambda self, other: elementwise.ge(self, other),
+    "__hash__": object.__hash__,
+    "__getitem__": index.getitem,
+    "__iter__": iterate,
+    "T": property(transposed),
+    "mT": property(transposed),
+    "reshape": sizes_method(reshape),
+    "view": sizes_method(reshape),
+    "permute": sizes_method(permute),
+    "expand": sizes_method(expand),
+    "to": to,
+    "type_as": type_as,
+    "float": cast_to(float32),
+    "double": cast_to(float64),
+    "half": cast_to(float16),
+    "bfloat16": cast_to(bfloat16_type),
+    "long": cast_to(int64),
+    "int": cast_to(int32),
+    "bool": cast_to(bool_),
+    "contiguous": contiguous,
+    "clone": clone,
+    "size": size,
+    "dim": lambda self: self.ndim,
+}
+# Ops and functions of ops whose first argument is the tensor: as methods they have their own names.
+FUNCTIONS = [
+    *[elementwise.__dict__[name] for name in "add sub mul div pow maximum minimum eq ne lt le gt ge neg abs exp log sqrt rsqrt tanh sigmoid erf".split()],
+    *[reduce.__dict__[name] for name in "sum mean amax amin argmax any all".split()],
+    *[shapes.__dict__[name] for name in "transpose split chunk squeeze unsqueeze flatten unbind".split()],
+    linalg.matmul,
+    nn.softmax,
+    nn.log_softmax,
+    inplace.copy_,
+    inplace.mul_,
+]
+
+
+def attach(cls):
+    """Gives `cls` the operators and methods."""
+    for name, method in METHODS.items():
+        setattr(cls, name, method)
+    for function in FUNCTIONS:
+        setattr(cls, getattr(function, "name", None) or function.__name__, as_method(function))
+
+
+def as_method(function):
+    """A function as a class attribute that binds `self`; an op is an instance, which of itself would not."""
+
+    def method(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+attach(Tensor)

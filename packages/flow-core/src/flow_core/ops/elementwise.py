@@ -1,0 +1,159 @@
+"""Elementwise ops: each element of the output comes from the elements of the (broadcast) inputs at its place."""
+
+import numpy as np
+from scipy import special
+
+from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, bool_, category, float32, promote
+from flow_core.op import Checked, Op, define
+from flow_core.spec import ScalarSpec, TensorSpec, broadcast_shapes
+
+FLOAT = 2  # the category of floats in flow_core.dtype
+
+
+def elementwise(name, ufunc, doc, *, result=None, least=0, linear=(), args="x y", quiet=False):
+    """Makes the op `name` of a numpy ufunc.
+
+    Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT). The output
+    has that dtype, or `result`. With `quiet`, numpy's warnings about its results (division by zero, invalid values) stay silent.
+    """
+
+    def compute_dtype(specs):
+        dtype = specs[0].dtype
+        for spec in specs[1:]:
+            dtype = promote(dtype, spec.dtype)
+        dtype = promote(dtype, dtype)
+        return dtype if CATEGORIES[dtype] >= least else float32
+
+    def infer_specs(*specs):
+        shape = broadcast_shapes(name, *[spec.shape for spec in specs])
+        device = one_device(name, specs)
+        return TensorSpec(shape, result or compute_dtype(specs), device)
+
+    def kernel(*specs):
+        shape = broadcast_shapes(name, *[spec.shape for spec in specs])
+        return bind_ufunc(ufunc, compute_dtype(specs), specs, shape, quiet)
+
+    if args == "x":
+
+        def infer(x, /):
+            return infer_specs(x)
+    else:
+
+        def infer(x, y, /):
+            return infer_specs(x, y)
+
+    infer.__doc__ = doc
+    return Op(name, infer, {"cpu": kernel}, linear)
+
+
+def one_device(name, specs):
+    """The device of the tensors among `specs`; TypeError if there is no tensor, ValueError if they live on several."""
+    devices = {spec.device for spec in specs if type(spec) is TensorSpec}
+    if len(devices) != 1:
+        given = ", ".join(map(str, specs))
+        if not devices:
+            raise TypeError(f"{name}: no tensor among its arguments ({given})")
+        raise ValueError(f"{name}: tensors live on several devices ({', '.join(map(str, devices))}); move them to one")
+    return devices.pop()
+
+
+def bind_ufunc(ufunc, dtype, specs, shape, quiet=False):
+    """The function that runs `ufunc` on arrays (and Python numbers) of `specs` in `dtype` and returns an array of `shape`."""
+
+    def keeps(spec):  # numpy itself casts a Python number to the array's dtype, but not to bfloat16
+        if type(spec) is ScalarSpec:
+            return dtype is not bfloat16 and category(spec.dtype) <= category(dtype) and shape != ()
+        return spec.dtype is dtype
+
+    def run(*arrays):
+        cast = [a if keep else np.asarray(a, dtype) for a, keep in zip(arrays, kept, strict=True)]
+        if not quiet:
+            return np.asarray(ufunc(*cast))
+        with np.errstate(all="ignore"):
+            return np.asarray(ufunc(*cast))
+
+    kept = [keeps(spec) for spec in specs]
+    return ufunc if all(kept) and shape != () and not quiet else run
+
+
+def power(x, y):
+    """numpy's power, which refuses integers to negative powers; the small whole powers of a float by multiplication."""
+    if isinstance(y, (int, float)) and x.dtype.kind == "f":
+        if y == 2:
+            return x * x
+        if y == 3:
+            return x * x * x
+    return np.power(x, y)
+
+
+def erf(x):
+    """The error function in the array's own dtype."""
+    return special.erf(x) if x.dtype.char in "fd" else special.erf(x.astype(np.float32)).astype(x.dtype)
+
+
+def rsqrt(x):
+    """1 / sqrt(x), rounded twice."""
+    return np.reciprocal(np.sqrt(x))
+
+
+BINARY = "Shapes broadcast, dtypes promote; either argument may be a Python number. ValueError if the shapes do not broadcast."
+COMPARE = "Returns bools. " + BINARY
+UNARY = "Returns a tensor of x's shape; integers give float32."
+
+add = elementwise("add", np.add, f"x + y. {BINARY}", linear=((0, 1),))
+sub = elementwise("sub", np.subtract, f"x - y. {BINARY}", linear=((0, 1),))
+mul = elementwise("mul", np.multiply, f"x * y. {BINARY}", linear=(0, 1))
+div = elementwise("div", np.divide, f"x / y; integers give float32. {BINARY}", least=FLOAT, linear=(0,), quiet=True)
+pow = elementwise("pow", power, f"x to the power y. {BINARY}", quiet=True)
+maximum = elementwise("maximum", np.maximum, f"The larger of x and y; NaN if either is. {BINARY}", quiet=True)
+minimum = elementwise("minimum", np.minimum, f"The smaller of x and y; NaN if either is. {BINARY}", quiet=True)
+
+eq = elementwise("eq", np.equal, f"x == y. {COMPARE}", result=bool_)
+ne = elementwise("ne", np.not_equal, f"x != y. {COMPARE}", result=bool_)
+lt = elementwise("lt", np.less, f"x < y. {COMPARE}", result=bool_, quiet=True)
+le = elementwise("le", np.less_equal, f"x <= y. {COMPARE}", result=bool_, quiet=True)
+gt = elementwise("gt", np.greater, f"x > y. {COMPARE}", result=bool_, quiet=True)
+ge = elementwise("ge", np.greater_equal, f"x >= y. {COMPARE}", result=bool_, quiet=True)
+
+neg = elementwise("neg", np.negative, "-x, of x's shape and dtype; TypeError for bools.", linear=(0,), args="x")
+abs = elementwise("abs", np.abs, "|x|, of x's shape and dtype.", args="x")
+exp = elementwise("exp", np.exp, f"e to the power x. {UNARY}", least=FLOAT, args="x", quiet=True)
+log = elementwise("log", np.log, f"The natural logarithm; NaN below 0. {UNARY}", least=FLOAT, args="x", quiet=True)
+sqrt = elementwise("sqrt", np.sqrt, f"The square root; NaN below 0. {UNARY}", least=FLOAT, args="x", quiet=True)
+rsqrt = elementwise("rsqrt", rsqrt, f"1 / sqrt(x). {UNARY}", least=FLOAT, args="x", quiet=True)
+tanh = elementwise("tanh", np.tanh, f"The hyperbolic tangent. {UNARY}", least=FLOAT, args="x")
+sigmoid = elementwise("sigmoid", special.expit, f"1 / (1 + exp(-x)). {UNARY}", least=FLOAT, args="x", quiet=True)
+erf = elementwise("erf", erf, f"The error function, 2 / sqrt(pi) times the integral of exp(-t^2) over [0, x]. {UNARY}", least=FLOAT, args="x")
+
+
+def cast_kernel(x, /, *, dtype):
+    def run(a):
+        with np.errstate(all="ignore"):
+            return a.astype(dtype)
+
+    return run
+
+
+@define(cast_kernel, linear=(0,))
+def cast(x, /, *, dtype):
+    """x with its elements converted to `dtype`: floats to integers by truncation, numbers to bool by x != 0. Always a copy."""
+    dtype = as_dtype(dtype)
+    if CATEGORIES[x.dtype] == 3 and CATEGORIES[dtype] < 3:
+        raise TypeError(f"cast: {x.dtype} to {dtype} would drop the imaginary part; take the real part first")
+    return Checked(x.with_dtype(dtype), {"dtype": dtype})
+
+
+def where_kernel(condition, x, y, /):
+    dtype = promote(x.dtype, y.dtype)
+    dtype = promote(dtype, dtype)
+    return lambda c, a, b: np.where(c, np.asarray(a, dtype), np.asarray(b, dtype))
+
+
+@define(where_kernel, linear=((1, 2),))
+def where(condition, x, y, /):
+    """x where `condition` (bools) holds, y elsewhere. The three shapes broadcast, x and y promote and may be Python numbers."""
+    if condition.dtype not in (bool_, bool):
+        raise TypeError(f"where: condition is {condition}, expected bools")
+    shape = broadcast_shapes("where", condition.shape, x.shape, y.shape)
+    dtype = promote(x.dtype, y.dtype)
+    return TensorSpec(shape, promote(dtype, dtype), one_device("where", (condition, x, y)))

@@ -1,0 +1,141 @@
+"""Taking and placing elements by position."""
+
+import numpy as np
+
+from flow_core.dtype import CATEGORIES, bool_
+from flow_core.op import Checked, define
+from flow_core.spec import TensorSpec, as_shape
+
+
+def slice_kernel(x, /, *, index):
+    return lambda a: a[as_numpy_index(index)]
+
+
+def as_numpy_index(index):
+    """A normal-form index as numpy takes it: ("slice", start, stop, step) becomes a slice; the Ellipsis keeps a 0-d result an array."""
+    return (*[slice(*i[1:]) if isinstance(i, tuple) else i for i in index], ...)
+
+
+@define(slice_kernel, linear=(0,))
+def slice_(x, /, *, index):
+    """x[index] for ints, slices, None and ... in `index` (normal form: ints, None, and ("slice", start, stop, step)). A view."""
+    shape, normal, dim = [], [], 0
+    for i in index:
+        if i is None:
+            shape.append(1)
+            normal.append(None)
+            continue
+        if dim >= x.ndim:
+            raise IndexError(f"{x} has {x.ndim} dims, and the index names more")
+        size = x.shape[dim]
+        if isinstance(i, tuple):
+            _, start, stop, step = i
+            start, stop, step = slice(start, stop, step).indices(size)
+            shape.append(len(range(start, stop, step)))
+            normal.append(("slice", start, None if stop < 0 else stop, step))
+        else:
+            if not -size <= i < size:
+                raise IndexError(f"index {i} is out of range for dim {dim} of {x}")
+            normal.append(i % size)
+        dim += 1
+    return Checked(x.with_shape([*shape, *x.shape[dim:]]), {"index": tuple(normal)})
+
+
+def slice_backward_kernel(g, /, *, index, shape):
+    def run(a):
+        out = np.zeros(shape, a.dtype)
+        out[as_numpy_index(index)] = a
+        return out
+
+    return run
+
+
+@define(slice_backward_kernel, linear=(0,))
+def slice_backward(g, /, *, index, shape):
+    """Zeros of `shape` with g at `index` (in slice's normal form): the gradient of slice."""
+    return Checked(g.with_shape(shape), {"index": index, "shape": shape})
+
+
+def normal_index(x, index):
+    """The index of x[index] as slice_ takes it, or the tensor of indices that stands alone in it; TypeError for other kinds."""
+    items = index if isinstance(index, tuple) else (index,)
+    num_dims = sum(i is not None and i is not Ellipsis for i in items)
+    if len([i for i in items if i is Ellipsis]) > 1:
+        raise IndexError("an index can have one '...' only")
+    out = []
+    for i in items:
+        if i is Ellipsis:
+            out += [("slice", None, None, None)] * (x.ndim - num_dims)
+        elif isinstance(i, slice):
+            out.append(("slice", *[None if s is None else s.__index__() for s in (i.start, i.stop, i.step)]))
+            if i.step is not None and i.step.__index__() == 0:
+                raise ValueError("slice step cannot be zero")
+        elif i is None:
+            out.append(None)
+        elif hasattr(i, "__index__") and not isinstance(i, (bool, np.bool_)):
+            out.append(i.__index__())
+        else:
+            raise TypeError(f"an index of {type(i).__name__} is not supported: ints, slices, None, ..., or one integer tensor alone")
+    return tuple(out)
+
+
+def getitem(x, index):
+    """x[index]: a view for ints, slices, None and ...; for one integer tensor, the rows of x that it names."""
+    if hasattr(index, "spec") and index.ndim:
+        return take_rows(index, x)
+    return slice_(x, index=normal_index(x, index))
+
+
+def check_rows(name, ids, num_rows):
+    """IndexError if an id is not in [0, num_rows)."""
+    if ids.size and (ids.min() < 0 or ids.max() >= num_rows):
+        bad = ids[(ids < 0) | (ids >= num_rows)].flat[0]
+        raise IndexError(f"{name}: index {bad} is out of range for {num_rows} rows")
+
+
+def take_rows_kernel(ids, weight, /):
+    def run(i, w):
+        check_rows("take_rows", i, w.shape[0])
+        return w[i]
+
+    return run
+
+
+@define(take_rows_kernel, linear=(1,))
+def take_rows(ids, weight, /):
+    """weight[ids]: the rows of weight (rows, *rest) that ids (integers in [0, rows), any shape) name; shape (*ids.shape, *rest).
+
+    IndexError for an id out of range. The lookup of an embedding table.
+    """
+    if CATEGORIES[ids.dtype] != 1:
+        raise TypeError(f"take_rows: indices are {ids}, expected an integer type" + (" (a mask of bools is not supported)" if ids.dtype is bool_ else ""))
+    if weight.ndim == 0:
+        raise ValueError("take_rows: a 0-d tensor has no rows")
+    return TensorSpec(ids.shape + weight.shape[1:], weight.dtype, weight.device)
+
+
+def add_rows_kernel(g, ids, /, *, num_rows):
+    def run(a, i):
+        check_rows("add_rows", i, num_rows)
+        rest = a.shape[i.ndim :]
+        flat, rows = i.reshape(-1), a.reshape(i.size, -1)
+        out = np.zeros((num_rows, rows.shape[1]), a.dtype)
+        if num_rows and rows.size:
+            # Equal ids brought together in their order, so that each row is one sum from first to last: the same bits always.
+            order = np.argsort(flat, kind="stable")
+            names, starts = np.unique(flat[order], return_index=True)
+            out[names] = np.add.reduceat(rows[order], starts, axis=0)
+        return out.reshape(num_rows, *rest)
+
+    return run
+
+
+@define(add_rows_kernel, linear=(0,))
+def add_rows(g, ids, /, *, num_rows):
+    """A tensor of `num_rows` rows whose row r is the sum of those rows of g (*ids.shape, *rest) where ids is r: take_rows' gradient."""
+    (num_rows,) = as_shape("add_rows", num_rows)
+    if CATEGORIES[ids.dtype] != 1:
+        raise TypeError(f"add_rows: indices are {ids}, expected an integer type")
+    if g.shape[: ids.ndim] != ids.shape:
+        raise ValueError(f"add_rows: {g} must begin with the dims of the indices, {ids}")
+    return Checked(g.with_shape((num_rows, *g.shape[ids.ndim :])), {"num_rows": num_rows})
