@@ -4,16 +4,18 @@
     python3 tools/dev.py test [ARGS]    run all tests, from the root of the repository: python -m pytest ARGS
     python3 tools/dev.py run CMD...     run CMD
 
-Needed beforehand: Python 3.11 or newer and a C++17 compiler. The environment, .venv at the root of the repository, holds the
-whole stack, editable, and its tools. Later starts reinstall what changed: flow-kernels after an edit of its C++, a package whose
-pyproject.toml changed. The exit status is the command's; 2 where the environment cannot be made. Delete .venv to start over.
+Needed beforehand: Python 3.11 or newer and a C++17 compiler. The environment, .venv at the root of the repository,
+holds the whole stack, editable, and its tools. Later starts reinstall what changed: flow-kernels after an edit of its
+C++, a package whose pyproject.toml changed. The exit status is the command's; 2 where the environment cannot be made.
+Delete .venv to start over.
 """
+
 import os
 import sys
 
 if sys.version_info < (3, 11):
     sys.stderr.write(
-        "flow needs Python 3.11 or newer; %s is %d.%d. Start tools/dev.py with a newer one: python3.13 tools/dev.py ...\n"
+        "flow needs Python 3.11 or newer; %s is %d.%d. Take a newer one: python3.13 tools/dev.py ...\n"
         % ((sys.executable or "this Python",) + tuple(sys.version_info[:2]))
     )
     sys.exit(2)

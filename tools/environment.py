@@ -1,7 +1,8 @@
 """The development environment .venv: made once, brought up to date at each start, used only when it is whole.
 
-What it should hold is read from the pyproject.toml files and the compiled sources (`want`), what it holds from a record that is
-written after each step (`has`). A start that was killed leaves no record, or one without the step; the next start does the rest.
+What it should hold is read from the pyproject.toml files and the compiled sources (`want`), what it holds from a record
+that is written after each step (`has`). A start that was killed leaves no record, or one without the step it was at;
+the next start does the rest.
 """
 
 import fcntl
@@ -24,7 +25,9 @@ VENV = ROOT / ".venv"
 BIN = VENV / "bin"
 RECORD = VENV / "flow-record.json"
 LOG = VENV / "flow-install.log"
-BUILD_TOOLS = ["cmake>=3.20", "editables>=0.5", "ninja>=1.11"]  # backends ask for these only when they run
+BUILD_TOOLS = {"hatchling": ["editables>=0.5"], "scikit-build-core": ["cmake>=3.20", "ninja>=1.11"]}
+# what a build backend asks for only when it runs
+MISLEADING = {"PIP_TARGET", "PYTHONHOME", "PYTHONPATH", "UV_SYSTEM_PYTHON"}  # they lead elsewhere than .venv
 COMPILERS = ["c++", "g++", "clang++"]
 CXX17 = "#include <optional>\nint main() { return std::optional<int>(0).value_or(1); }\n"
 
@@ -37,16 +40,20 @@ def ready():
     """The scripts folder of .venv, which holds what it should."""
     if has() != want():
         with alone() as lock:
-            bring(has(), want(), lock)
+            if has() != want():  # still, after waiting for another start
+                bring(has(), want(), lock)
     return BIN
 
 
 def want():
-    """What .venv should hold: requirements from elsewhere, and our packages, each with a digest of what its install depends on."""
+    """What .venv should hold: requirements from elsewhere, and our packages, with a digest of what is installed."""
     projects = {path.parent: tomllib.loads(path.read_text()) for path in sorted(PACKAGES.glob("*/pyproject.toml"))}
-    needs = {*BUILD_TOOLS, *tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["envs"]["default"]["dependencies"]}
+    needs = {*tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["envs"]["default"]["dependencies"]}
     for project in projects.values():
         needs.update(project["build-system"]["requires"], project["project"].get("dependencies", []))
+    for backend, tools in BUILD_TOOLS.items():
+        if any(need.startswith(backend) for need in needs):
+            needs.update(tools)
     return {
         "root": str(ROOT),
         "requirements": sorted(need for need in needs if not need.startswith("flow-")),
@@ -73,10 +80,10 @@ def bring(has, want, lock):
     cxx = compiler() if compiled else None
     if not has:
         make_venv(lock)
-        has = {"root": want["root"], "requirements": None, "packages": {}}
+        has = {"root": want["root"], "requirements": [], "packages": {}}
     if has["requirements"] != want["requirements"]:
         RECORD.unlink(missing_ok=True)  # a half-installed requirement cannot be told from a whole one
-        say(f"installing {len(want['requirements'])} requirements (numpy, pytest, ...)")
+        say(f"installing {len(want['requirements'])} requirements: {', '.join(want['requirements'])}"[:118])
         try:
             install_requirements(want["requirements"], lock)
         except Failure:
@@ -98,10 +105,10 @@ def make_venv(lock):
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
     except ImportError as error:
-        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        version = "{}.{}".format(*sys.version_info)
         raise Failure(
-            f"{sys.executable} has no module {error.name}, so it cannot make .venv. Install it (Debian, Ubuntu: apt install "
-            f"python{version}-venv), or start tools/dev.py with a Python that has it: one from python.org, pyenv, conda or uv."
+            f"{sys.executable} has no module {error.name}, so it cannot make .venv. Install it (Debian, Ubuntu: apt "
+            f"install python{version}-venv), or use a Python from python.org, pyenv, conda or uv, which has it."
         ) from None
     say(f"making .venv with Python {sys.version.split()[0]}; this is done once")
     if VENV.is_symlink() or VENV.is_file():
@@ -116,8 +123,8 @@ def install_requirements(requirements, lock):
     """Install what others publish, by uv where it can be had and does it, else by pip."""
     pip = [str(BIN / "python"), "-m", "pip", "install"]
     advice = (
-        "This needs a package index once: check the network, a proxy (HTTPS_PROXY) and pip's own settings (python3 -m pip config "
-        "list), then start again."
+        "This needs a package index once: check the network, a proxy (HTTPS_PROXY) and pip's own settings (python3 -m "
+        "pip config list), then start again."
     )
     try:
         call([*pip, "--retries", "2", "uv>=0.5"], "uv cannot be had", advice, lock)
@@ -128,12 +135,12 @@ def install_requirements(requirements, lock):
 
 
 def install_packages(names, cxx, lock):
-    """Install packages of ours, editable, with the build tools that .venv holds; their siblings come in their own turn."""
-    again = [word for name in names for word in ("--reinstall-package", name)] if (BIN / "uv").exists() else []
+    """Install packages of ours, editable, with the build tools in .venv; their siblings come in their own turn."""
+    failed = f"{', '.join(names)} cannot be built" + (f" with {cxx} (CXX chooses another compiler)" if cxx else "")
+    advice = f"Mend it and start again; to start over, delete .venv and {PACKAGES.name}/*/build."
     paths = [word for name in names for word in ("--editable", str(PACKAGES / name))]
-    advice = f"Mend it and start again; to start over, delete .venv and {' and '.join(f'packages/{name}/build' for name in names)}."
-    failed = f"{', '.join(names)} cannot be built" + (f" with {cxx} (set CXX to choose another compiler)" if cxx else "")
-    call([*install(), "--no-deps", "--no-build-isolation", *again, *paths], failed, advice, lock, **({"CXX": cxx} if cxx else {}))
+    environ = {"CXX": cxx} if cxx else {}
+    call([*install(), "--no-deps", "--no-build-isolation", *again(names), *paths], failed, advice, lock, **environ)
 
 
 def install():
@@ -142,9 +149,14 @@ def install():
     return [uv, "pip", "install", "--python", python] if os.path.exists(uv) else [python, "-m", "pip", "install"]
 
 
+def again(names):
+    """What makes uv install these though they are there; pip does so with what is editable."""
+    return [word for name in names for word in ("--reinstall-package", name)] if (BIN / "uv").exists() else []
+
+
 def call(command, failed, advice, lock, **environ):
     """Run a command with its output in the log; where it fails, say what failed, its last lines, and what to do."""
-    clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "PYTHONPATH", "UV_SYSTEM_PYTHON")}
+    clean = {key: value for key, value in os.environ.items() if key not in MISLEADING}
     clean |= {"PATH": f"{BIN}{os.pathsep}{clean.get('PATH', '')}", "VIRTUAL_ENV": str(VENV), "PIP_USER": "0", **environ}
     with open(LOG, "a+", errors="replace") as log:
         print("$", shlex.join(command), file=log, flush=True)
@@ -163,8 +175,9 @@ def compiler():
     """The command of a compiler that takes C++17: $CXX if that is set, else the first that works."""
     if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
         raise Failure(
-            f"{sys.executable} has no Python.h, which flow-kernels is compiled against. Install it (Debian, Ubuntu: apt install "
-            "python3-dev; Fedora: dnf install python3-devel), or use a Python from python.org, pyenv, conda or uv, which has it."
+            f"{sys.executable} has no Python.h, which flow-kernels is compiled with. Install it (Debian, Ubuntu: apt "
+            "install python3-dev; Fedora: dnf install python3-devel), or use a Python from python.org, pyenv, conda or "
+            "uv, which has it."
         )
     named = os.environ.get("CXX", "").strip()
     wrong = []
@@ -181,21 +194,22 @@ def compiler():
     if not wrong:
         wrong = [f"none of {', '.join(COMPILERS)} is found"]
     raise Failure(
-        f"flow-kernels needs a C++17 compiler: {'; '.join(wrong)}. Install one "
-        "(Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install; without root: conda "
-        "install -c conda-forge gxx), or set CXX to the path of one."
+        f"flow-kernels needs a C++17 compiler: {'; '.join(wrong)}. Install one (Debian, Ubuntu: apt install g++; "
+        "Fedora: dnf install gcc-c++; macOS: xcode-select --install; without root: conda install -c conda-forge gxx), "
+        "or set CXX to the path of one."
     )
 
 
 def digest(package):
-    """Changes when the package must be installed again: an editable install sees edits of Python by itself."""
-    compiled = (package / "CMakeLists.txt").exists()
-    sources = [path for folder in ("csrc", "cmake") for path in sorted((package / folder).rglob("*")) if path.is_file()]
-    found = hashlib.sha256()
-    for path in [package / "pyproject.toml", *([package / "CMakeLists.txt"] if compiled else []), *sources]:
-        found.update(f"{path.relative_to(package)}\0".encode() + path.read_bytes())
-    if compiled:  # scikit-build-core lists the Python files when it installs, so a new one needs another install
-        found.update("\0".join(sorted(str(path) for path in (package / "src").rglob("*.py*") if path.suffix != ".pyc")).encode())
+    """Changes when the package must be installed again; an editable install sees edits of its Python by itself."""
+    found = hashlib.sha256((package / "pyproject.toml").read_bytes())
+    if (package / "CMakeLists.txt").exists():
+        # scikit-build-core lists the Python files when it installs, so a new one needs another install
+        modules = sorted(str(path.relative_to(package)) for path in (package / "src").rglob("*.py"))
+        sources = sorted(path for path in (package / "csrc").rglob("*") if path.is_file())
+        found.update("\0".join(modules).encode())
+        for path in [package / "CMakeLists.txt", *sources]:
+            found.update(f"\0{path.relative_to(package)}\0".encode() + path.read_bytes())
     return found.hexdigest()
 
 
@@ -213,7 +227,7 @@ def alone():
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another start, which is making .venv ready")
+            say("waiting for another start to make .venv ready")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()
 

@@ -1,0 +1,41 @@
+"""Each package stands on its own: described, typed, documented, and in step with its siblings."""
+
+import importlib
+import inspect
+
+from packaging.requirements import Requirement
+
+
+def test_a_package_has_what_a_reader_and_a_type_checker_look_for(package, projects):
+    module = package.name.replace("-", "_")
+    for path in ("README.md", "pyproject.toml", f"src/{module}/__init__.py", f"src/{module}/py.typed"):
+        assert (package / path).is_file(), f"{package.name} has no {path}"
+    project = projects[package.name]
+    assert project["name"] == package.name
+    assert project["license"] == "Apache-2.0"
+    assert project["requires-python"] == ">=3.11"
+
+
+def test_versions_are_within_the_pins_of_the_siblings(projects):
+    for name, project in projects.items():
+        extras = project.get("optional-dependencies", {}).values()
+        needs = [Requirement(line) for lines in [project.get("dependencies", []), *extras] for line in lines]
+        for need in needs:
+            if need.name in projects:
+                version = projects[need.name]["version"]
+                assert need.specifier.contains(version), f"{name} needs {need}, and {need.name} is {version}"
+                assert any(n.specifier for n in needs if n.name == need.name), f"{name} needs {need} without a pin"
+
+
+def test_every_public_name_is_documented(package):
+    module = importlib.import_module(package.name.replace("-", "_"))
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    undocumented = [name for name, value in public.items() if not inspect.ismodule(value) and not documented(value)]
+    assert module.__doc__, f"{module.__name__} has no docstring"
+    assert not undocumented
+
+
+def documented(value):
+    """Whether a class or function has its own docstring (a dataclass puts its signature there), or a value's class."""
+    doc = value.__doc__ if inspect.isclass(value) or inspect.isroutine(value) else inspect.getdoc(value)
+    return bool(doc) and not (inspect.isclass(value) and doc.startswith(f"{value.__name__}("))
