@@ -8,6 +8,7 @@ balanced again.
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class Layout:
 
     @classmethod
     def by_dim(cls, shape, dtype, placement, splits, partials=(), sizes=None):
-        """The layout from its own terms: for each dim the axes that split it, outer first; (axis, kind) pairs, outermost first."""
+        """The layout in its own terms: the axes that split each dim, and (axis, kind) pairs, both outer first."""
         self = object.__new__(cls)
         self._set(_shape(shape), dtype, placement, splits, partials, sizes or {})
         return self
@@ -231,13 +232,8 @@ def _explicit(dim, size, counts, pieces):
 def _canonical(partials, placement):
     """Partial axes of one kind commute: neighbours of one kind are put in the mesh's order."""
     out = []
-    for axis, op in partials:
-        place = len(out)
-        while (
-            place and out[place - 1][1] == op and placement.axis_index(out[place - 1][0]) > placement.axis_index(axis)
-        ):
-            place -= 1
-        out.insert(place, (axis, op))
+    for op, run in groupby(partials, key=lambda partial: partial[1]):
+        out += [(axis, op) for axis in sorted((axis for axis, _ in run), key=placement.axis_index)]
     return tuple(out)
 
 

@@ -96,7 +96,7 @@ class Placement:
         return tuple(tuple(int(r) for r in row) for row in table)
 
     def offsets(self, axes):
-        """What to add to a rank's place in the order to walk along the axes: all coordinates, the first axis outermost."""
+        """What to add to a rank's place in the order to walk along the axes, the first axis outermost."""
         indices = [self.axis_index(axis) for axis in axes]
         strides = [math.prod(self.shape[i + 1 :]) for i in indices]
         walks = product(*(range(self.shape[i]) for i in indices))

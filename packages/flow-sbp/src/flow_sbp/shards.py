@@ -82,7 +82,7 @@ def _count(layout, axes):
 
 
 def _idle_kind(layout, rank):
-    """None on a rank that holds the value; else the kind whose neutral element it holds: the innermost that it is not first in."""
+    """None on a rank that holds the value; else the kind whose neutral element it holds: the innermost not first."""
     coordinates = dict(zip(layout.placement.axes, layout.placement.coordinates(rank), strict=True))
     for op, axes in reversed(layout.partial_runs):
         if any(coordinates[axis] for axis in axes):

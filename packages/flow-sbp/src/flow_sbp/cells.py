@@ -1,0 +1,93 @@
+"""A transition cut into cells: boxes of the global tensor that the same ranks hold and the same ranks need."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One row per cell, and per coordinate of the kept partial axes."""
+
+    starts: np.ndarray
+    # (cells, ndim) where each box begins
+    stops: np.ndarray
+    # (cells, ndim) where it ends
+    holders: np.ndarray
+    # (cells, addends, replicas) ranks: any replica of each addend is as good
+    targets: np.ndarray
+    # (cells, members, replicas) ranks: all replicas of one member need the value, the other members the neutral element
+    addends: tuple
+    # (kind, count) of the partial axes that are resolved, outermost first; their product is the number of addends
+    members: tuple
+    # (kind, count) of the axes that become partial, outermost first; their product is the number of members
+
+
+def check_pair(src, dst):
+    """ValueError when two layouts are not of one tensor."""
+    if src.shape != dst.shape or src.dtype != dst.dtype:
+        raise ValueError(
+            f"boxing moves a tensor, it changes neither shape nor dtype: from {src} to {dst}; reshape or cast it apart"
+        )
+
+
+def kept_axes(src, dst):
+    """The axes that stay partial: of one kind on both sides of one placement, with only kept axes outside them."""
+    if src.placement != dst.placement:
+        return ()
+    kept = []
+    for (op, here), (other, there) in zip(src.partial_runs, dst.partial_runs, strict=False):
+        if op != other:
+            break
+        kept += [axis for axis in here if axis in there]
+        if set(here) != set(there):
+            break
+    return tuple(kept)
+
+
+def cells(src, dst):
+    """The Cells of a transition between two layouts of one tensor."""
+    edges = [np.unique(a + b) for a, b in zip(src.bounds, dst.bounds, strict=True)]
+    lows, highs = [e[:-1] for e in edges], [e[1:] for e in edges]
+    kept = kept_axes(src, dst)
+    resolved = [(op, tuple(a for a in axes if a not in kept)) for op, axes in src.partial_runs]
+    added = [(op, tuple(a for a in axes if a not in kept)) for op, axes in dst.partial_runs]
+    return Cells(
+        starts=_repeat(_grid(lows), len(src.placement.offsets(kept))),
+        stops=_repeat(_grid(highs), len(src.placement.offsets(kept))),
+        holders=_ranks(src, lows, kept, _axes(resolved), src.broadcast_axes),
+        targets=_ranks(dst, lows, kept, _axes(added), dst.broadcast_axes),
+        addends=_counts(src, resolved),
+        members=_counts(dst, added),
+    )
+
+
+def _ranks(layout, lows, kept, outer, inner):
+    """The ranks that hold each cell: (cells * kept, outer, inner)."""
+    offsets = layout.placement.offsets
+    base = np.zeros((), dtype=np.int64)
+    for axes, bounds, low in zip(layout.splits, layout.bounds, lows, strict=True):
+        piece = np.searchsorted(bounds, low, side="right") - 1  # an empty piece holds no cell
+        base = np.add.outer(base, offsets(axes)[piece])
+    base = np.add.outer(base.ravel(), offsets(kept)).ravel()
+    places = base[:, None, None] + offsets(outer)[:, None] + offsets(inner)
+    return np.asarray(layout.placement.ranks, dtype=np.int64)[places]
+
+
+def _grid(columns):
+    if not columns:
+        return np.zeros((1, 0), dtype=np.int64)
+    return np.stack([c.ravel() for c in np.meshgrid(*columns, indexing="ij")], axis=1).astype(np.int64)
+
+
+def _repeat(table, count):
+    return np.repeat(table, count, axis=0)
+
+
+def _axes(runs):
+    return tuple(axis for _, axes in runs for axis in axes)
+
+
+def _counts(layout, runs):
+    return tuple((op, math.prod(layout.placement.axis_size(a) for a in axes)) for op, axes in runs if axes)
