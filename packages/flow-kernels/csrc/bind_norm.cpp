@@ -52,9 +52,10 @@ static void bound_layer_norm_backward(nb::handle dy_, nb::handle x_, nb::handle 
 }
 
 void bind_norm(nb::module_& m) {
-  m.def("layer_norm", bound_layer_norm, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
-  m.def("layer_norm_backward", bound_layer_norm_backward, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg().none(), nb::arg().none());
+  m.def("layer_norm", bound_layer_norm, given("x"), given("weight"), given("bias"), nb::arg("eps"), given("y"), given("mean"),
+        given("rstd"));
+  m.def("layer_norm_backward", bound_layer_norm_backward, given("dy"), given("x"), given("weight"), given("mean"), given("rstd"),
+        given("dx"), given("dweight"), given("dbias"));
 }
 
 }  // namespace flow

@@ -9,6 +9,12 @@ EPS = float(np.finfo(np.float32).eps) / 2
 TINY = float(np.finfo(np.float32).tiny)
 """The smallest normal float32: below it results may be flushed to 0."""
 
+EXP = 1e-7
+"""The relative error of the kernels' exp."""
+
+SUM = 45 * EPS
+"""That of their sums, to the sum of magnitudes: 32 additions a lane, 5 folds of lanes, the term's roundings, the last one."""
+
 SIZES = (1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 100, 1000, 1023, 1025, 2500)
 """Around the widths of vectors (up to 32 lanes) and of the blocks of a sum (1024)."""
 
@@ -25,7 +31,7 @@ def poisoned(shape) -> np.ndarray:
 
 def normal(seed, shape, scale=1.0, mean=0.0) -> np.ndarray:
     """Normal float32 numbers."""
-    return (np.random.default_rng(seed).normal(size=shape) * scale + mean).astype(np.float32)
+    return np.asarray(np.random.default_rng(seed).normal(size=shape) * scale + mean, np.float32)
 
 
 def assert_within(actual, expected, bound) -> None:
