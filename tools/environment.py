@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import textwrap
 import time
 import tomllib
 from contextlib import contextmanager
@@ -83,7 +84,8 @@ def bring(has, want, lock):
         has = {"root": want["root"], "requirements": [], "packages": {}}
     if has["requirements"] != want["requirements"]:
         RECORD.unlink(missing_ok=True)  # a half-installed requirement cannot be told from a whole one
-        say(f"installing {len(want['requirements'])} requirements: {', '.join(want['requirements'])}"[:118])
+        named = ", ".join(want["requirements"])
+        say(textwrap.shorten(f"installing {len(want['requirements'])} requirements: {named}", 110, placeholder=" ..."))
         try:
             install_requirements(want["requirements"], lock)
         except Failure:
