@@ -5,7 +5,7 @@
     x0        F0 -> F1     activations            skip0_3   F0 -> F3    a skip connection
     saved0    F0 -> BW0    kept for the gradient  skipg0_3  BW3 -> BW0  its gradient
     g1        BW1 -> BW0   gradients              held0     B0 -> W0    kept for the weights
-    out       F<last> -> out                      only with `outputs=True`
+    out       F<last> -> out                      what the last stage gives, say the loss
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def _peak(schedule: Schedule, stage: int, up: tuple[str, ...], down: tuple[str, 
     return peak
 
 
-def plan_of(schedule: Schedule, ranks: Sequence[int] | None = None, *, outputs: bool = False) -> Plan:
+def plan_of(schedule: Schedule, ranks: Sequence[int] | None = None, *, outputs: bool = True) -> Plan:
     """The plan that runs `schedule`: device d on rank `ranks[d]` (default: d), in its order, with its `credits`.
 
     A function of the plan takes (microbatch, *inputs) and returns its outputs, both in the order of the table above:
@@ -49,8 +49,8 @@ def plan_of(schedule: Schedule, ranks: Sequence[int] | None = None, *, outputs: 
         BW<s>(mb, saved, g, *skip_gradients) -> (g, *skip_gradients)     the last stage takes no g, stage 0 gives none
         B<s>(mb, saved, g, ...) -> (g, ..., held)     W<s>(mb, held)     out(mb, out)
 
-    with `outputs` there is the task `out`, on the last stage's rank, which gets what F of the last stage gives.
-    A single output is returned as it is, not in a tuple. ValueError if the schedule does not verify, or if a stage
+    The task `out` is on the last stage's rank; what it returns is the result of a run. Without `outputs` it is left out,
+    and F of the last stage returns only what it saves. A single output is returned as it is, not in a tuple. ValueError if the schedule does not verify, or if a stage
     takes microbatches in another order than 0, 1, 2 ..., or if a stage is on two devices, or has both BW and B.
     """
     schedule.verify(rendezvous=False)
@@ -68,6 +68,9 @@ def plan_of(schedule: Schedule, ranks: Sequence[int] | None = None, *, outputs: 
 
 
 def _tasks(schedule: Schedule, ranks: tuple[int, ...]) -> tuple[list[Task], dict[int, tuple[str, ...]]]:
+    kinds = {(action.kind, action.stage) for action in schedule.where}
+    if mixed := [s for s in range(schedule.num_stages) if {("B", s), ("BW", s)} <= kinds]:
+        raise ValueError(f"stage {mixed[0]} has both BW and B; a stage of a plan has one of the two")
     tasks: dict[str, Task] = {}
     orders = {}
     done: dict[str, int] = {}
@@ -80,8 +83,6 @@ def _tasks(schedule: Schedule, ranks: tuple[int, ...]) -> tuple[list[Task], dict
             if action.microbatch != done.get(name, 0):
                 raise ValueError(f"{name} takes microbatch {action.microbatch} where {done.get(name, 0)} is next")
             done[name] = action.microbatch + 1
-    if mixed := [s for s in range(schedule.num_stages) if f"B{s}" in tasks and f"BW{s}" in tasks]:
-        raise ValueError(f"stage {mixed[0]} has both BW and B; a stage of a plan has one of the two")
     return list(tasks.values()), orders
 
 

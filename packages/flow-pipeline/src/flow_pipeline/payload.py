@@ -80,4 +80,6 @@ def _dtype(name: str) -> np.dtype:
     try:
         return np.dtype(name)
     except TypeError:
-        raise TypeError(f"a message holds an array of dtype {name!r}, unknown here: import ml_dtypes, if it is one of its") from None
+        raise TypeError(
+            f"a message holds an array of dtype {name!r}, unknown here: import ml_dtypes, if it is one of its"
+        ) from None

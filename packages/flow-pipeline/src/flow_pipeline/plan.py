@@ -55,6 +55,8 @@ class Plan:
     def __post_init__(self):
         object.__setattr__(self, "tasks", tuple(self.tasks))
         object.__setattr__(self, "edges", tuple(self.edges))
+        if not self.tasks:
+            raise ValueError("a plan has one task or more, got none")
         for what, values in (("tasks", self.tasks), ("edges", self.edges)):
             for name, count in Counter(value.name for value in values).items():
                 if count > 1:

@@ -1,0 +1,59 @@
+"""The simulator against closed forms and published numbers."""
+
+import pytest
+from flow_pipeline import Costs, Schedule, schedule, simulate
+
+# arXiv 2401.10241, Tables 5 and 9, column 1F1B: stages, microbatches, F, B, W and hop in ms, the published bubble rate
+TABLE_5 = [
+    (8, 24, 18.522, 18.086, 9.337, 0.601, 0.2431),
+    (8, 32, 18.513, 18.086, 9.331, 0.626, 0.1985),
+    (8, 64, 18.546, 18.097, 9.321, 0.762, 0.1240),
+    (16, 48, 11.347, 11.248, 8.132, 0.377, 0.2552),
+    (16, 64, 11.307, 11.254, 8.101, 0.379, 0.2082),
+    (16, 128, 11.325, 11.308, 8.109, 0.378, 0.1251),
+]
+
+
+@pytest.mark.parametrize("row", TABLE_5, ids=lambda row: f"{row[0]}x{row[1]}")
+def test_1f1b_has_the_published_bubble_rate(row):
+    p, m, *costs, published = row
+    assert round(simulate(schedule("1f1b", p, m), Costs(*costs)).stage_bubble_rate, 4) == published
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 8, 16])
+@pytest.mark.parametrize("m", [1, 2, 5, 16, 33])
+def test_bubble_and_peak_are_the_closed_forms(p, m):
+    costs = Costs(forward=2, backward=3, weight=1.5)
+    for name, peaks in (("gpipe", (m,) * p), ("1f1b", tuple(min(p - s, m) for s in range(p)))):
+        timeline = simulate(schedule(name, p, m), costs)
+        assert timeline.bubble == ((p - 1) * 6.5,) * p
+        assert timeline.makespan == (m + p - 1) * 6.5
+        assert timeline.bubble_rate == pytest.approx((p - 1) / (m + p - 1), abs=1e-15)
+        assert timeline.peak_activations == peaks
+
+
+def test_a_number_is_a_devices_share_and_a_sequence_is_each_stages_cost():
+    table = Schedule.parse("v: 2 stages, 1 microbatches\ndevice 0: F0 F0@1 B0@1 B0 W0@1 W0")
+    even = simulate(table, Costs(forward=2, backward=4, weight=6, hop=9, keep_b=1, keep_w=0.5))
+    assert even.makespan == 12
+    assert even.peak_activations == (1.0,)
+    uneven = simulate(table, Costs(forward=[1, 2], backward=[3, 4], weight=[5, 6], keep_b=[1, 10], keep_w=[2, 30]))
+    assert uneven.makespan == 21
+    assert uneven.peak_activations == (32,)
+    with pytest.raises(ValueError, match="forward has 3 values, the schedule has 2 stages"):
+        simulate(table, Costs(forward=[1, 2, 3], backward=1, weight=1))
+    with pytest.raises(ValueError, match="hop is 0 or more, got -1"):
+        Costs(1, 1, 1, hop=-1)
+
+
+def test_an_order_that_deadlocks_is_not_simulated():
+    with pytest.raises(ValueError, match="mine deadlocks: .*verify"):
+        simulate(Schedule.parse("mine: 1 stages, 1 microbatches\ndevice 0: BW0 F0"), Costs(1, 1, 1))
+
+
+def test_the_drawing_shows_who_does_what_when():
+    assert simulate(schedule("1f1b", 2, 2), Costs(1, 1, 1)).text(width=36).split("\n") == [
+        "1f1b: makespan 9, bubble rate 0.3333",
+        "  0 |F0--F1--........BW0-----....BW1-----| peak 2",
+        "  1 |....F0--BW0-----F1--BW1-----........| peak 1",
+    ]
