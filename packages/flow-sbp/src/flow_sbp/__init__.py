@@ -6,10 +6,13 @@ from flow_sbp.comm import Comm as Comm
 from flow_sbp.comm import Counting as Counting
 from flow_sbp.execute import execute as execute
 from flow_sbp.execute import simulate as simulate
+from flow_sbp.infer import Choice as Choice
+from flow_sbp.infer import infer as infer
 from flow_sbp.layout import Layout as Layout
 from flow_sbp.placement import Placement as Placement
 from flow_sbp.plan import Plan as Plan
 from flow_sbp.plan import Step as Step
+from flow_sbp.rules.table import rule_of as rule_of
 from flow_sbp.sbp import Broadcast as Broadcast
 from flow_sbp.sbp import Partial as Partial
 from flow_sbp.sbp import Sbp as Sbp
@@ -21,5 +24,10 @@ from flow_sbp.sbp import partial_sum as partial_sum
 from flow_sbp.sbp import split as split
 from flow_sbp.shards import assemble as assemble
 from flow_sbp.shards import shard as shard
+from flow_sbp.signature import Rule as Rule
+from flow_sbp.signature import Signature as Signature
+from flow_sbp.signature import mesh_signatures as mesh_signatures
+from flow_sbp.signature import signatures as signatures
 from flow_sbp.sim import World as World
 from flow_sbp.sim import spmd as spmd
+from flow_sbp.validate import validate as validate

@@ -34,7 +34,7 @@ def plan(src, dst):
 
 
 def _choose(table):
-    """Per cell: the member that gets the value (the one with most holders), its ranks, and which of them hold the value."""
+    """Per cell: the member that gets the value (the one with most holders), its ranks, and which of them hold it."""
     num_cells, num_members, _ = table.targets.shape
     held = (table.targets[..., None] == table.holders.reshape(num_cells, 1, 1, -1)).any(axis=3)
     count = held.sum(axis=2)

@@ -1,10 +1,11 @@
 """Sharding rules as named factors, `"b m k, k n -> b m n"`, and the signatures that follow from them.
 
-A factor that the output has splits it; a contracted one leaves it partial; linearity adds rows with partial inputs; holding
-everything everywhere is always right. The notation is Shardy's and einsum's. "..." stands for leading dims that broadcast.
+A factor that the output has splits it; a contracted one leaves it partial; linearity adds rows with partial inputs;
+holding everything everywhere is always right. The notation is Shardy's and einsum's. "..." stands for leading dims
+that broadcast.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
@@ -133,16 +134,12 @@ def mesh_signatures(rule, shapes, num_axes):
     """
     rows = []
     for row in product(signatures(rule, shapes), repeat=num_axes):
-        kinds = {one.op for signature in row for one in signature.outputs + signature.inputs if isinstance(one, Partial)}
+        sbps = [one for signature in row for one in signature.outputs + signature.inputs]
+        kinds = {one.op for one in sbps if isinstance(one, Partial)}
         if len(kinds) <= 1:
             inputs = tuple(zip(*(signature.inputs for signature in row), strict=True))
             rows.append(Signature(inputs, tuple(zip(*(signature.outputs for signature in row), strict=True))))
     return tuple(rows)
-
-
-def local_rule(rule, **changes):
-    """The same rule with some fields changed."""
-    return replace(rule, **changes)
 
 
 def _where(name, dims, otherwise):

@@ -1,0 +1,1 @@
+"""Sharding rules, keyed by op name."""

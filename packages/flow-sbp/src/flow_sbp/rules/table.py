@@ -1,0 +1,17 @@
+"""The rules of all ops, keyed by the op's name; files are named as the ops' files are."""
+
+from flow_sbp.rules import elementwise, linalg
+from flow_sbp.signature import Rule
+
+# name -> a Rule, or a function from the inputs' shapes to a Rule
+TABLE = {**elementwise.RULES, **linalg.RULES}
+
+
+def rule_of(name, shapes):
+    """The Rule of an op for inputs of these shapes. ValueError for an op without one."""
+    if name not in TABLE:
+        raise ValueError(
+            f"op {name!r} has no sharding rule; box its inputs to B and run it locally, or add a row to TABLE"
+        )
+    row = TABLE[name]
+    return row if isinstance(row, Rule) else row(*shapes)
