@@ -2,6 +2,9 @@
 
 import importlib
 import inspect
+import os
+import subprocess
+import sys
 
 from packaging.requirements import Requirement
 
@@ -41,3 +44,15 @@ def documented(value):
         return bool(inspect.getdoc(value))
     doc = value.__doc__ or ""
     return not value.__module__.startswith("flow_") or doc != "" and not doc.startswith(f"{value.__name__}(")
+
+
+def test_a_stranger_among_our_packages_ends_the_run(repo, tmp_path):
+    (tmp_path / "flow_core-9.9.9.dist-info").mkdir()
+    (tmp_path / "flow_core-9.9.9.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: flow-core\nVersion: 9.9.9\n"
+    )
+    command = [sys.executable, "-m", "pytest", "--collect-only", "tests/repo/test_packages.py"]
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=repo, env=environ, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 3
+    assert f"flow-core 9.9.9 comes from an index, not from {repo}" in done.stdout + done.stderr
