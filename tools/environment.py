@@ -96,7 +96,7 @@ def bring(has, want, lock):
     for names in [*([name] for name in compiled), *([pure] if pure else [])]:
         record(has := {**has, "packages": {name: d for name, d in has["packages"].items() if name not in names}})
         say(f"compiling {names[0]} with {cxx}" if names[0] in compiled else f"installing {', '.join(names)}")
-        install_packages(names, cxx, lock)
+        install_packages(names, cxx if names[0] in compiled else None, lock)
         record(has := {**has, "packages": {**has["packages"], **{name: want["packages"][name] for name in names}}})
     say(f".venv is ready after {time.monotonic() - start:.0f} s")
 

@@ -43,7 +43,7 @@ def documented(value):
     if not (inspect.isclass(value) or inspect.isroutine(value)):
         return bool(inspect.getdoc(value))
     doc = value.__doc__ or ""
-    return not value.__module__.startswith("flow_") or doc != "" and not doc.startswith(f"{value.__name__}(")
+    return not value.__module__.startswith("flow_") or (doc != "" and not doc.startswith(f"{value.__name__}("))
 
 
 def test_a_stranger_among_our_packages_ends_the_run(repo, tmp_path):
