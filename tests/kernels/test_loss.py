@@ -1,10 +1,11 @@
-import flow_kernels as fk
 import numpy as np
 import pytest
-from flow_kernels import reference
-from flow_kernels.testing import EPS, EXP, SUM, TINY, assert_within, normal, poisoned, rows, scales, seeds, sizes
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+import flow_kernels as fk
+from flow_kernels import reference
+from flow_kernels.testing import EPS, EXP, SUM, TINY, assert_within, normal, poisoned, rows, scales, seeds, sizes
 
 
 def targets_for(seed, num_rows, classes, ignore_index=-100):
@@ -42,7 +43,9 @@ def test_cross_entropy_backward_equals_the_reference(seed, num_rows, classes, sc
     exponent = logits.astype(np.float64) - lse[:, None]
     onehot = np.arange(classes) == targets[:, None]
     relative = EXP + EPS * np.abs(exponent) + 3 * EPS
-    assert_within(dlogits, expected, np.abs(dloss)[:, None] * (np.exp(exponent) * relative + 3 * EPS * onehot + TINY) + TINY)
+    assert_within(
+        dlogits, expected, np.abs(dloss)[:, None] * (np.exp(exponent) * relative + 3 * EPS * onehot + TINY) + TINY
+    )
 
 
 def test_exp_is_right_to_its_stated_bound():
@@ -55,7 +58,9 @@ def test_exp_is_right_to_its_stated_bound():
     assert_within(actual, exact.astype(np.float32), (EXP + EPS) * exact)
 
 
-@pytest.mark.parametrize(("x", "exp"), [(-np.inf, 0), (-88, 0), (-1e4, 0), (0, 1), (89, np.inf), (np.inf, np.inf), (np.nan, np.nan)])
+@pytest.mark.parametrize(
+    ("x", "exp"), [(-np.inf, 0), (-88, 0), (-1e4, 0), (0, 1), (89, np.inf), (np.inf, np.inf), (np.nan, np.nan)]
+)
 def test_exp_has_the_right_limits(x, exp):
     logits = np.full((1, 40), x, np.float32)
     one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
@@ -76,7 +81,9 @@ def test_classes_of_minus_infinity_have_no_probability():
 
 
 def test_a_row_of_infinities_has_the_lse_of_mathematics():
-    logits = np.array([[-np.inf] * 20, [np.inf] + [0] * 19, [np.nan] + [-np.inf] * 19, [np.nan] + [np.inf] * 19], np.float32)
+    logits = np.array(
+        [[-np.inf] * 20, [np.inf] + [0] * 19, [np.nan] + [-np.inf] * 19, [np.nan] + [np.inf] * 19], np.float32
+    )
     targets = np.full(4, -100)
     _, lse = fk.cross_entropy(logits, targets)
     np.testing.assert_array_equal(lse, np.float32([-np.inf, np.inf, np.nan, np.nan]))
@@ -131,10 +138,22 @@ def test_bad_arguments_are_refused_with_the_reason():
     logits, targets = normal(0, (4, 6)), np.zeros(4, np.int64)
     for error, match, call in [
         (TypeError, "logits is a NoneType", lambda: fk.cross_entropy(None, targets)),
-        (TypeError, "targets has dtype int32, expected int64", lambda: fk.cross_entropy(logits, targets.astype(np.int32))),
-        (ValueError, r"targets has shape \(3,\), expected \(4,\): the leading dims of logits", lambda: fk.cross_entropy(logits, targets[:3])),
+        (
+            TypeError,
+            "targets has dtype int32, expected int64",
+            lambda: fk.cross_entropy(logits, targets.astype(np.int32)),
+        ),
+        (
+            ValueError,
+            r"targets has shape \(3,\), expected \(4,\): the leading dims of logits",
+            lambda: fk.cross_entropy(logits, targets[:3]),
+        ),
         (ValueError, r"logits has shape \(4, 0\)", lambda: fk.cross_entropy(logits[:, :0].copy(), targets)),
-        (ValueError, r"dlogits has shape \(4,\)", lambda: fk.cross_entropy_backward(logits[:, 0].copy(), logits, targets, logits[0, :4], out=poisoned(4))),
+        (
+            ValueError,
+            r"dlogits has shape \(4,\)",
+            lambda: fk.cross_entropy_backward(logits[:, 0].copy(), logits, targets, logits[0, :4], out=poisoned(4)),
+        ),
     ]:
         with pytest.raises(error, match=match):
             call()

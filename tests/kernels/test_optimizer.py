@@ -1,10 +1,13 @@
-import flow_kernels as fk
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from flow_kernels import reference
-from flow_kernels.testing import assert_same_bits, normal, seeds, sizes
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+import flow_kernels as fk
+from flow_kernels import reference
+from flow_kernels.testing import assert_same_bits, normal, seeds, sizes
 
 shapes = st.lists(st.tuples(st.sampled_from((0, 1, 3, 7)), sizes), max_size=5)
 
@@ -46,7 +49,7 @@ def test_adamw_has_the_bits_of_the_reference(seed, shapes, step, lr, beta1, beta
 def test_many_small_tensors_are_updated_like_one_large_one():
     whole = tensors(0, [(100_000,)])
     bounds = [0, 1, 1, 40, 33_000, 33_001, 98_765, 100_000]
-    parts = [[a[0][i:j].copy() for i, j in zip(bounds, bounds[1:], strict=False)] for a in whole]
+    parts = [[a[0][i:j].copy() for i, j in pairwise(bounds)] for a in whole]
     fk.adamw(*whole, step=3)
     fk.adamw(*parts, step=3)
     for large, small in zip(whole, parts, strict=True):
@@ -75,7 +78,12 @@ def test_bad_arguments_are_refused_before_anything_is_written():
     read_only.flags.writeable = False
     for error, match, changes, constants in [
         (ValueError, r"grads has 1 arrays, expected 2, one for each of params", {1: good[1][:1]}, {}),
-        (ValueError, r"exp_avgs\[1\] has shape \(4,\), expected \(5,\): that of params\[1\]", {2: [good[2][0], normal(0, 4)]}, {}),
+        (
+            ValueError,
+            r"exp_avgs\[1\] has shape \(4,\), expected \(5,\): that of params\[1\]",
+            {2: [good[2][0], normal(0, 4)]},
+            {},
+        ),
         (TypeError, r"grads\[0\] has dtype float64", {1: [np.zeros((3, 4)), good[1][1]]}, {}),
         (ValueError, r"params\[1\] of shape \(5,\) is read-only", {0: [good[0][0], read_only]}, {}),
         (ValueError, "step is 0, expected 1 for the first step", {}, {"step": 0}),

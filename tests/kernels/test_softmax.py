@@ -1,10 +1,24 @@
-import flow_kernels as fk
 import numpy as np
 import pytest
-from flow_kernels import reference
-from flow_kernels.testing import EPS, EXP, SUM, TINY, assert_same_bits, assert_within, normal, poisoned, rows, scales, seeds, sizes
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+import flow_kernels as fk
+from flow_kernels import reference
+from flow_kernels.testing import (
+    EPS,
+    EXP,
+    SUM,
+    TINY,
+    assert_same_bits,
+    assert_within,
+    normal,
+    poisoned,
+    rows,
+    scales,
+    seeds,
+    sizes,
+)
 
 causal_shapes = st.tuples(st.sampled_from((0, 1, 2)), st.sampled_from((1, 3, 16, 17)), st.sampled_from((1, 3, 16, 33)))
 cases = st.one_of(st.tuples(st.just(False), st.tuples(rows, sizes)), st.tuples(st.just(True), causal_shapes))
@@ -35,7 +49,9 @@ def test_softmax_backward_equals_the_reference(seed, case, scale):
     y, dy = reference.softmax(normal(seed, shape, scale), causal), normal(seed + 1, shape, scale)
     dx = fk.softmax_backward(dy, y, causal, out=poisoned(shape))
     magnitude = np.abs(dy * y.astype(np.float64)).sum(-1, keepdims=True)
-    assert_within(dx, reference.softmax_backward(dy, y, causal), y * (SUM * magnitude + 3 * EPS * (np.abs(dy) + magnitude)) + TINY)
+    assert_within(
+        dx, reference.softmax_backward(dy, y, causal), y * (SUM * magnitude + 3 * EPS * (np.abs(dy) + magnitude)) + TINY
+    )
 
 
 @given(seeds, sizes)

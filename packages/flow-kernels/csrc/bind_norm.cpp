@@ -21,11 +21,12 @@ static void bound_layer_norm(nb::handle x_, nb::handle weight_, nb::handle bias_
   auto rstd = take<float>(rstd_, "rstd");
   expect_shape(rstd, "rstd", x, x.ndim() - 1, "x");
   nb::gil_scoped_release release;
-  layer_norm_forward(x.data(), weight.data(), bias.data(), static_cast<float>(eps), rows, cols, y.data(), mean.data(), rstd.data());
+  layer_norm_forward(x.data(), weight.data(), bias.data(), static_cast<float>(eps), rows, cols, y.data(), mean.data(),
+                     rstd.data());
 }
 
-static void bound_layer_norm_backward(nb::handle dy_, nb::handle x_, nb::handle weight_, nb::handle mean_, nb::handle rstd_,
-                                      nb::handle dx_, nb::handle dweight_, nb::handle dbias_) {
+static void bound_layer_norm_backward(nb::handle dy_, nb::handle x_, nb::handle weight_, nb::handle mean_,
+                                      nb::handle rstd_, nb::handle dx_, nb::handle dweight_, nb::handle dbias_) {
   auto x = take<const float>(x_, "x");
   const auto [rows, cols] = matrix(x, "x", 1, 1);
   auto dy = take<const float>(dy_, "dy");
@@ -47,15 +48,15 @@ static void bound_layer_norm_backward(nb::handle dy_, nb::handle x_, nb::handle 
   nb::gil_scoped_release release;
   std::unique_ptr<float[]> workspace;
   if (dweight.is_valid() || dbias.is_valid()) workspace.reset(new float[layer_norm_backward_chunks(rows) * 2 * cols]);
-  layer_norm_backward(dy.data(), x.data(), weight.data(), mean.data(), rstd.data(), rows, cols, dx.data(), dweight.data(),
-                      dbias.data(), workspace.get());
+  layer_norm_backward(dy.data(), x.data(), weight.data(), mean.data(), rstd.data(), rows, cols, dx.data(),
+                      dweight.data(), dbias.data(), workspace.get());
 }
 
 void bind_norm(nb::module_& m) {
-  m.def("layer_norm", bound_layer_norm, given("x"), given("weight"), given("bias"), nb::arg("eps"), given("y"), given("mean"),
-        given("rstd"));
-  m.def("layer_norm_backward", bound_layer_norm_backward, given("dy"), given("x"), given("weight"), given("mean"), given("rstd"),
-        given("dx"), given("dweight"), given("dbias"));
+  m.def("layer_norm", bound_layer_norm, given("x"), given("weight"), given("bias"), nb::arg("eps"), given("y"),
+        given("mean"), given("rstd"));
+  m.def("layer_norm_backward", bound_layer_norm_backward, given("dy"), given("x"), given("weight"), given("mean"),
+        given("rstd"), given("dx"), given("dweight"), given("dbias"));
 }
 
 }  // namespace flow

@@ -40,12 +40,15 @@ std::string shape_text(const A& a) {
   if (!nb::hasattr(h, "dtype") || !nb::hasattr(h, "flags"))
     type_error(name + " is a " + text(h.type().attr("__name__")) + ", expected a numpy array of " + dtype);
   const std::string given = text(h.attr("dtype"));
-  if (given != dtype) type_error(name + " has dtype " + given + ", expected " + dtype + "; convert it with " + name + ".astype('" + dtype + "')");
+  if (given != dtype)
+    type_error(name + " has dtype " + given + ", expected " + dtype + "; convert it with " + name + ".astype('" +
+               dtype + "')");
   const std::string shape = text(h.attr("shape"));
   if (!nb::cast<bool>(h.attr("flags").attr("c_contiguous")))
     value_error(name + " of shape " + shape + " has strides " + text(h.attr("strides")) +
                 ", expected a C-contiguous array; copy it with numpy.ascontiguousarray(" + name + ")");
-  if (!nb::cast<bool>(h.attr("flags").attr("writeable"))) value_error(name + " of shape " + shape + " is read-only, expected an array to write to");
+  if (!nb::cast<bool>(h.attr("flags").attr("writeable")))
+    value_error(name + " of shape " + shape + " is read-only, expected an array to write to");
   type_error(name + " of shape " + shape + " is not an array in CPU memory");
 }
 
@@ -54,7 +57,8 @@ Array<T> take(nb::handle h, const char* name) {
   Array<T> a;
   if (!nb::try_cast(h, a, false)) refuse(h, name, dtype_name<T>);
   if (reinterpret_cast<uintptr_t>(a.data()) % alignof(T))
-    value_error(std::string(name) + " does not begin at a multiple of " + std::to_string(alignof(T)) + " bytes; copy it with " + name + ".copy()");
+    value_error(std::string(name) + " does not begin at a multiple of " + std::to_string(alignof(T)) +
+                " bytes; copy it with " + name + ".copy()");
   return a;
 }
 
@@ -84,8 +88,9 @@ void expect_shape(const A& a, const char* name, const B& like, const char* like_
 template <class A, class B>
 void expect_vector(const A& a, const char* name, const B& like, const char* like_name) {
   if (!a.is_valid() || (a.ndim() == 1 && a.shape(0) == like.shape(like.ndim() - 1))) return;
-  value_error(std::string(name) + " has shape " + shape_text(a) + ", expected (" + std::to_string(like.shape(like.ndim() - 1)) +
-              ",): the last dim of " + like_name + ", of shape " + shape_text(like));
+  value_error(std::string(name) + " has shape " + shape_text(a) + ", expected (" +
+              std::to_string(like.shape(like.ndim() - 1)) + ",): the last dim of " + like_name + ", of shape " +
+              shape_text(like));
 }
 
 // An output may be an input, from its first element on; but what overlaps partly would be read after it was written.
@@ -94,7 +99,8 @@ void expect_apart(const A& out, const char* name, const B& in, const char* in_na
   const uintptr_t o = reinterpret_cast<uintptr_t>(out.data()), i = reinterpret_cast<uintptr_t>(in.data());
   const bool overlap = o < i + in.nbytes() && i < o + out.nbytes();
   if (overlap && (o != i || out.nbytes() != in.nbytes()))
-    value_error(std::string(name) + " overlaps " + in_name + " in part; give it memory of its own, or exactly that of " + in_name);
+    value_error(std::string(name) + " overlaps " + in_name +
+                " in part; give it memory of its own, or exactly that of " + in_name);
 }
 
 // The last dim of an array are the columns of a matrix, all dims before it its rows.
@@ -105,10 +111,12 @@ struct Matrix {
 template <class A>
 Matrix matrix(const A& a, const char* name, size_t least_dims, int64_t least_cols) {
   if (a.ndim() < least_dims)
-    value_error(std::string(name) + " has shape " + shape_text(a) + ", expected at least " + std::to_string(least_dims) +
-                (least_dims == 1 ? " dim" : " dims"));
+    value_error(std::string(name) + " has shape " + shape_text(a) + ", expected at least " +
+                std::to_string(least_dims) + (least_dims == 1 ? " dim" : " dims"));
   const int64_t cols = a.shape(a.ndim() - 1);
-  if (cols < least_cols) value_error(std::string(name) + " has shape " + shape_text(a) + ", expected a last dim of at least " + std::to_string(least_cols));
+  if (cols < least_cols)
+    value_error(std::string(name) + " has shape " + shape_text(a) + ", expected a last dim of at least " +
+                std::to_string(least_cols));
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < a.ndim(); ++d) rows *= a.shape(d);
   return {rows, cols};

@@ -1,6 +1,7 @@
 // Every kernel: a plain function over buffers of the caller. A kernel allocates nothing and keeps nothing.
 // Matrices are dense and row-major. Results have the same bits for any number of threads and at every instruction set.
-// An output may be exactly one of the inputs of its own shape (in place), unless said otherwise; it may not overlap one partly.
+// An output may be exactly one of the inputs of its own shape (in place), unless said otherwise; it may not overlap one
+// partly.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +11,8 @@ namespace flow {
 void layer_norm_forward(const float* x, const float* weight, const float* bias, float eps, int64_t rows, int64_t cols,
                         float* y, float* mean, float* rstd);
 
-// The rows are cut into so many chunks, whatever the number of threads: dweight and dbias are summed by chunk, then over chunks.
+// The rows are cut into so many chunks, whatever the number of threads: dweight and dbias are summed by chunk, then
+// over chunks.
 int64_t layer_norm_backward_chunks(int64_t rows);
 
 // Gradients of layer_norm_forward. weight, dweight and dbias may be null.
@@ -26,22 +28,24 @@ int64_t find_bad_target(const int64_t* targets, int64_t rows, int64_t classes, i
 int64_t cross_entropy_forward(const float* logits, const int64_t* targets, int64_t ignore_index, int64_t rows,
                               int64_t classes, float* loss, float* lse);
 
-// dlogits = (exp(logits - lse) - onehot(target)) * dloss by rows; an ignored row is 0. Returns as cross_entropy_forward does.
+// dlogits = (exp(logits - lse) - onehot(target)) * dloss by rows; an ignored row is 0. Returns as cross_entropy_forward
+// does.
 int64_t cross_entropy_backward(const float* dloss, const float* logits, const int64_t* targets, const float* lse,
                                int64_t ignore_index, int64_t rows, int64_t classes, float* dlogits);
 
 // The constants of one AdamW step, as float32 arithmetic uses them.
 struct AdamW {
-  float decay;        // 1 - lr * weight_decay
-  float beta1_weight; // 1 - beta1
+  float decay;         // 1 - lr * weight_decay
+  float beta1_weight;  // 1 - beta1
   float beta2;
-  float beta2_weight; // 1 - beta2
-  float sqrt_correction2; // sqrt(1 - beta2^step)
+  float beta2_weight;      // 1 - beta2
+  float sqrt_correction2;  // sqrt(1 - beta2^step)
   float eps;
-  float step_size; // lr / (1 - beta1^step)
+  float step_size;  // lr / (1 - beta1^step)
   float grad_scale;
 };
-AdamW adamw_constants(double lr, double beta1, double beta2, double eps, double weight_decay, double step, double grad_scale);
+AdamW adamw_constants(double lr, double beta1, double beta2, double eps, double weight_decay, double step,
+                      double grad_scale);
 
 // One AdamW step in place over many tensors; tensor i has sizes[i] elements. No two of the buffers may overlap.
 void adamw(int64_t num_tensors, float* const* params, const float* const* grads, float* const* exp_avgs,

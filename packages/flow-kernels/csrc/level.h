@@ -8,11 +8,12 @@ namespace flow {
 
 // A function of the same name as a kernel is that kernel without threads.
 struct Level {
-  void (*layer_norm_forward)(const float* x, const float* weight, const float* bias, float eps, int64_t rows, int64_t cols,
-                             float* y, float* mean, float* rstd);
+  void (*layer_norm_forward)(const float* x, const float* weight, const float* bias, float eps, int64_t rows,
+                             int64_t cols, float* y, float* mean, float* rstd);
   // Adds the rows' part of the gradients into dweight and dbias, which may be null.
   void (*layer_norm_backward_add)(const float* dy, const float* x, const float* weight, const float* mean,
-                                  const float* rstd, int64_t rows, int64_t cols, float* dx, float* dweight, float* dbias);
+                                  const float* rstd, int64_t rows, int64_t cols, float* dx, float* dweight,
+                                  float* dbias);
   // out[c] = sum over r of x[r * stride + c], in the order of r.
   void (*sum_rows)(const float* x, int64_t rows, int64_t stride, int64_t cols, float* out);
   // The targets have been checked.
@@ -21,15 +22,16 @@ struct Level {
   void (*cross_entropy_backward)(const float* dloss, const float* logits, const int64_t* targets, const float* lse,
                                  int64_t ignore_index, int64_t rows, int64_t classes, float* dlogits);
   // A span of one tensor.
-  void (*adamw)(float* param, const float* grad, float* exp_avg, float* exp_avg_sq, int64_t size, const AdamW& constants);
+  void (*adamw)(float* param, const float* grad, float* exp_avg, float* exp_avg_sq, int64_t size,
+                const AdamW& constants);
   void (*gelu_forward)(const float* x, int64_t size, float* y);
   void (*gelu_backward)(const float* dy, const float* x, int64_t size, float* dx);
   void (*gelu_tanh_forward)(const float* x, int64_t size, float* y);
   void (*gelu_tanh_backward)(const float* dy, const float* x, int64_t size, float* dx);
   // The first row given is the one numbered first_row.
   void (*softmax_forward)(const float* x, int64_t first_row, int64_t rows, int64_t cols, int64_t queries, float* y);
-  void (*softmax_backward)(const float* dy, const float* y, int64_t first_row, int64_t rows, int64_t cols, int64_t queries,
-                           float* dx);
+  void (*softmax_backward)(const float* dy, const float* y, int64_t first_row, int64_t rows, int64_t cols,
+                           int64_t queries, float* dx);
 };
 
 // The level in use: the highest that this CPU has, or the one that FLOW_KERNELS_ISA names.

@@ -7,7 +7,8 @@
 
 namespace flow {
 
-AdamW adamw_constants(double lr, double beta1, double beta2, double eps, double weight_decay, double step, double grad_scale) {
+AdamW adamw_constants(double lr, double beta1, double beta2, double eps, double weight_decay, double step,
+                      double grad_scale) {
   auto f32 = [](double x) { return static_cast<float>(x); };
   return {f32(1 - lr * weight_decay),
           f32(1 - beta1),
@@ -29,7 +30,8 @@ void adamw(int64_t num_tensors, float* const* params, const float* const* grads,
     for (int64_t t = 0; start < end; start += sizes[t++]) {
       const int64_t first = std::max(begin - start, int64_t{0}), last = std::min(end - start, sizes[t]);
       if (first < last)
-        level().adamw(params[t] + first, grads[t] + first, exp_avgs[t] + first, exp_avg_sqs[t] + first, last - first, constants);
+        level().adamw(params[t] + first, grads[t] + first, exp_avgs[t] + first, exp_avg_sqs[t] + first, last - first,
+                      constants);
     }
   });
 }

@@ -75,14 +75,17 @@ class Pool {
       job_ = nullptr;
     }
     for (int spins = 0; active_.load(std::memory_order_acquire) > 0; ++spins)
-      if (spins < kSpins) pause_briefly();
-      else std::this_thread::yield();
+      if (spins < kSpins)
+        pause_briefly();
+      else
+        std::this_thread::yield();
   }
 
  private:
   void loop() {
     for (uint64_t seen = 0;;) {
-      for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spins) pause_briefly();
+      for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spins)
+        pause_briefly();
       Job* job;
       {
         std::unique_lock<std::mutex> lock(mutex_);
@@ -161,7 +164,8 @@ int get_num_threads() { return num_threads.load(std::memory_order_relaxed); }
 
 void set_num_threads(int n) {
   if (n < 1 || n > kMaxThreads)
-    throw std::invalid_argument("num_threads is " + std::to_string(n) + ", expected 1 to " + std::to_string(kMaxThreads));
+    throw std::invalid_argument("num_threads is " + std::to_string(n) + ", expected 1 to " +
+                                std::to_string(kMaxThreads));
   num_threads.store(n, std::memory_order_relaxed);
 }
 

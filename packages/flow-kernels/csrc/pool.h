@@ -1,4 +1,5 @@
-// A small pool of threads: it spins briefly, then sleeps; it starts with the first large piece of work, and survives a fork.
+// A small pool of threads: it spins briefly, then sleeps; it starts with the first large piece of work, and survives a
+// fork.
 #pragma once
 #include <cstdint>
 
@@ -24,7 +25,8 @@ inline int64_t grain_for(int64_t elements_per_item) {
 int get_num_threads();
 void set_num_threads(int n);  // n >= 1; takes effect with the next kernel
 
-// Reads FLOW_NUM_THREADS, or counts the cores that this process may use. Throws std::invalid_argument where it is no count.
+// Reads FLOW_NUM_THREADS, or counts the cores that this process may use. Throws std::invalid_argument where it is no
+// count.
 void init_num_threads();
 
 }  // namespace flow

@@ -1,4 +1,5 @@
-// Every kernel by its name, as a C function of one signature: a native executor walks a list of such calls without Python.
+// Every kernel by its name, as a C function of one signature: a native executor walks a list of such calls without
+// Python.
 #pragma once
 #include <cstddef>
 #include <cstdint>

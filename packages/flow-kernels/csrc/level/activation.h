@@ -5,10 +5,11 @@
 namespace flow {
 namespace {
 
-// Phi(-a) for a >= 0, from e = exp(-a^2 / 2): e * t * p(t) with t = 1 / (1 + a * 9/32), the form of Hastings (Abramowitz
-// & Stegun 7.1.26, for erfc). p is the polynomial of degree 9 that makes the largest relative error on 0 <= a <= 14 least
-// (Lawson's iteration on Phi(-a) / (e * t)): 8.2e-9 in exact arithmetic, 4e-7 with the roundings of float32 (3.8e-7 is the
-// largest found over 4 million a), to which e adds its own: 1e-7, and 6e-8 * a^2 / 2 for the rounding of a^2 / 2.
+// Phi(-a) for a >= 0, from e = exp(-a^2 / 2): e * t * p(t) with t = 1 / (1 + a * 9/32), the form of Hastings
+// (Abramowitz & Stegun 7.1.26, for erfc). p is the polynomial of degree 9 that makes the largest relative error on 0 <=
+// a <= 14 least (Lawson's iteration on Phi(-a) / (e * t)): 8.2e-9 in exact arithmetic, 4e-7 with the roundings of
+// float32 (3.8e-7 is the largest found over 4 million a), to which e adds its own: 1e-7, and 6e-8 * a^2 / 2 for the
+// rounding of a^2 / 2.
 FLOW_INLINE float lower_tail(float a, float e) {
   const float t = 1.0f / (1.0f + a * 0.28125f);
   float p = -0.01390133146f;

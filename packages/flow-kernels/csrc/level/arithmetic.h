@@ -1,5 +1,5 @@
-// exp, the normal distribution and sums, as every level computes them: with + - * / alone, in one order, so that a wider
-// vector changes no bit. Everything here is static: a weak symbol of one level would be linked into another.
+// exp, the normal distribution and sums, as every level computes them: with + - * / alone, in one order, so that a
+// wider vector changes no bit. Everything here is static: a weak symbol of one level would be linked into another.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,8 @@ FLOW_INLINE uint32_t to_bits(float x) {
 }
 
 // exp(x) with a relative error of 1e-7 at most, roundings included (8.1e-8 is the largest found over 4 million x);
-// 0 where the result would be subnormal, inf past 88.72, NaN for NaN. Cephes expf (S. Moshier): exp(x) = 2^n exp(r), |r| <= log(2) / 2, r in two steps.
+// 0 where the result would be subnormal, inf past 88.72, NaN for NaN. Cephes expf (S. Moshier): exp(x) = 2^n exp(r),
+// |r| <= log(2) / 2, r in two steps.
 FLOW_INLINE float exp32(float x) {
   const float round = 12582912.0f;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   float c = x < -87.33654f ? -87.33654f : x;

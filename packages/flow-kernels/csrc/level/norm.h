@@ -5,8 +5,8 @@
 namespace flow {
 namespace {
 
-void layer_norm_forward_rows(const float* x, const float* weight, const float* bias, float eps, int64_t rows, int64_t cols,
-                             float* y, float* mean, float* rstd) {
+void layer_norm_forward_rows(const float* x, const float* weight, const float* bias, float eps, int64_t rows,
+                             int64_t cols, float* y, float* mean, float* rstd) {
   for (int64_t r = 0; r < rows; ++r, x += cols, y += cols) {
     // Two passes: the difference of large squares would lose the variance of a row far from zero.
     const float m = static_cast<float>(sum(cols, [=](int64_t c) { return x[c]; }) / cols);
@@ -32,7 +32,8 @@ void layer_norm_forward_rows(const float* x, const float* weight, const float* b
 
 // With g = dy * weight and h = (x - mean) * rstd: dx = rstd * (g - avg(g) - h * avg(g * h)), dweight = sum of dy * h.
 void layer_norm_backward_add_rows(const float* dy, const float* x, const float* weight, const float* mean,
-                                  const float* rstd, int64_t rows, int64_t cols, float* dx, float* dweight, float* dbias) {
+                                  const float* rstd, int64_t rows, int64_t cols, float* dx, float* dweight,
+                                  float* dbias) {
   for (int64_t r = 0; r < rows; ++r, x += cols, dy += cols, dx += cols) {
     const float m = mean[r], s = rstd[r];
     // Before dx, which may be dy or x itself.
@@ -46,7 +47,8 @@ void layer_norm_backward_add_rows(const float* dy, const float* x, const float* 
     }
     if (weight) {
       const float g = static_cast<float>(sum(cols, [=](int64_t c) { return dy[c] * weight[c]; }) / cols);
-      const float gh = static_cast<float>(sum(cols, [=](int64_t c) { return dy[c] * weight[c] * ((x[c] - m) * s); }) / cols);
+      const float gh =
+          static_cast<float>(sum(cols, [=](int64_t c) { return dy[c] * weight[c] * ((x[c] - m) * s); }) / cols);
 #pragma omp simd
       for (int64_t c = 0; c < cols; ++c) dx[c] = s * (dy[c] * weight[c] - g - (x[c] - m) * s * gh);
     } else {

@@ -7,7 +7,8 @@ namespace flow {
 namespace {
 
 // The operations of PyTorch's single-tensor AdamW in their order, each rounded as there: mul, lerp, addcmul, addcdiv.
-void adamw_span(float* param, const float* grad, float* exp_avg, float* exp_avg_sq, int64_t size, const AdamW& constants) {
+void adamw_span(float* param, const float* grad, float* exp_avg, float* exp_avg_sq, int64_t size,
+                const AdamW& constants) {
   const AdamW k = constants;
   // As torch.lerp: from the nearer end.
   const bool near_start = k.beta1_weight < 0.5f;

@@ -28,8 +28,8 @@ void softmax_forward_rows(const float* x_, int64_t first_row, int64_t rows, int6
   }
 }
 
-void softmax_backward_rows(const float* dy_, const float* y_, int64_t first_row, int64_t rows, int64_t cols, int64_t queries,
-                           float* dx_) {
+void softmax_backward_rows(const float* dy_, const float* y_, int64_t first_row, int64_t rows, int64_t cols,
+                           int64_t queries, float* dx_) {
   for (int64_t r = first_row; r < first_row + rows; ++r, dy_ += cols, y_ += cols, dx_ += cols) {
     const float *dy = dy_, *y = y_;
     float* dx = dx_;

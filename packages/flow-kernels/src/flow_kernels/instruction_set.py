@@ -1,4 +1,4 @@
-"""The instruction sets the kernels are compiled for. The best one is chosen at import, or the one in FLOW_KERNELS_ISA."""
+"""The instruction sets the kernels are compiled for. At import the best is chosen, or that in FLOW_KERNELS_ISA."""
 
 from flow_kernels import _cpu
 

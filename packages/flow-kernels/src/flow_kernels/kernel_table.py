@@ -8,8 +8,8 @@ from flow_kernels import _cpu
 @dataclass(frozen=True)
 class KernelEntry:
     address: int
-    """Of an `int64_t f(void *const *buffers, const int64_t *dims, const double *attrs)`. It returns 0, or where a target
-    of cross entropy is out of range, 1 + its row; it checks nothing else, and takes no lock of Python's."""
+    """Of an `int64_t f(void *const *buffers, const int64_t *dims, const double *attrs)`. It returns 0, or 1 + the row
+    of a target of cross entropy that is out of range; it checks nothing else, and needs no lock of Python's."""
 
     signature: str
     """"buffers; dims; attrs" in the order of the arrays. A buffer is `name dtype[dims]`: `?` after it, it may be null;

@@ -4,7 +4,18 @@ from flow_kernels import _cpu
 
 
 def adamw(
-    params, grads, exp_avgs, exp_avg_sqs, *, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e-2, grad_scale=1.0
+    params,
+    grads,
+    exp_avgs,
+    exp_avg_sqs,
+    *,
+    step,
+    lr=1e-3,
+    beta1=0.9,
+    beta2=0.999,
+    eps=1e-8,
+    weight_decay=1e-2,
+    grad_scale=1.0,
 ):
     """One step of AdamW in place: params, exp_avgs and exp_avg_sqs are written, grads are read.
 

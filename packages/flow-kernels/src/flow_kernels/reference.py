@@ -51,7 +51,18 @@ def cross_entropy_backward(dloss, logits, targets, lse, ignore_index=-100):
 
 
 def adamw(
-    params, grads, exp_avgs, exp_avg_sqs, *, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e-2, grad_scale=1.0
+    params,
+    grads,
+    exp_avgs,
+    exp_avg_sqs,
+    *,
+    step,
+    lr=1e-3,
+    beta1=0.9,
+    beta2=0.999,
+    eps=1e-8,
+    weight_decay=1e-2,
+    grad_scale=1.0,
 ):
     """One AdamW step in place, by the formula and in the order of PyTorch, each operation rounded to float32."""
     f32 = np.float32
@@ -67,7 +78,7 @@ def adamw(
 
 
 def gelu(x, approximate="none"):
-    """x * Phi(x), Phi the normal distribution function; "tanh": 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))."""
+    """x * Phi(x), Phi the normal distribution function; by "tanh", Phi is (1 + tanh(u)) / 2 of `_tanh_gate`."""
     x = x.astype(np.float64)
     with np.errstate(invalid="ignore"):
         return _float32(x * (_normal_cdf(x) if approximate == "none" else _tanh_gate(x)[0]))
@@ -116,7 +127,7 @@ def _normal_cdf(x):
 
 
 def _tanh_gate(x):
-    """(1 + tanh(u)) / 2 and its derivative in x, u = sqrt(2 / pi) * (x + 0.044715 x^3); by exp, for tanh cancels at -1."""
+    """(1 + tanh(u)) / 2 and its derivative in x, u = sqrt(2 / pi) * (x + 0.044715 x^3); by exp: 1 + tanh cancels."""
     u = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
     e = np.exp(-2 * np.abs(u))
     gate = np.where(u >= 0, 1, e) / (1 + e)

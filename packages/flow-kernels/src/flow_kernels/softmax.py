@@ -9,9 +9,9 @@ def softmax(x, causal=False, out=None):
     """exp(x) / sum(exp(x)) over the last dim.
 
     x: float32 (..., cols), C-contiguous. causal: x is (..., queries, keys), and query q sees the keys up to
-    q + keys - queries only, so that the last query sees all; what a row does not see is 0, and a row that sees nothing is
-    all 0. A row of -inf alone, or with +inf or NaN in what it sees, is NaN. `out` gives the array to write, which may be
-    x itself.
+    q + keys - queries only, so that the last query sees all; what a row does not see is 0, and a row that sees nothing
+    is all 0. A row of -inf alone, or with NaN in what it sees, is NaN; so is an element of +inf. `out` gives the array
+    to write, which may be x itself.
     """
     y = np.empty_like(x) if out is None else out
     _cpu.softmax(x, causal, y)

@@ -13,7 +13,8 @@ EXP = 1e-7
 """The relative error of the kernels' exp."""
 
 SUM = 45 * EPS
-"""That of their sums, to the sum of magnitudes: 32 additions a lane, 5 folds of lanes, the term's roundings, the last one."""
+"""The error of their sums, relative to the sum of magnitudes: 32 additions a lane, 5 folds of the lanes, the roundings
+of the terms, and the last one."""
 
 SIZES = (1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 100, 1000, 1023, 1025, 2500)
 """Around the widths of vectors (up to 32 lanes) and of the blocks of a sum (1024)."""
@@ -46,7 +47,9 @@ def assert_within(actual, expected, bound) -> None:
     if not np.all(excess <= 0):
         at = np.unravel_index(np.argmax(np.where(np.isnan(excess), np.inf, excess)), excess.shape)
         bound = np.broadcast_to(bound, expected.shape)[at]
-        raise AssertionError(f"at {at}: {actual[at]!r}, expected {expected[at]!r} within {bound:.3g}, off by {error[at]:.3g}")
+        raise AssertionError(
+            f"at {at}: {actual[at]!r}, expected {expected[at]!r} within {bound:.3g}, off by {error[at]:.3g}"
+        )
 
 
 def assert_same_bits(actual, expected) -> None:
