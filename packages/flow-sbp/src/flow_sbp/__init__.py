@@ -4,6 +4,7 @@ from flow_sbp.bound import lower_bound as lower_bound
 from flow_sbp.boxing import plan as plan
 from flow_sbp.comm import Comm as Comm
 from flow_sbp.comm import Counting as Counting
+from flow_sbp.comm import agree as agree
 from flow_sbp.execute import execute as execute
 from flow_sbp.execute import simulate as simulate
 from flow_sbp.infer import Choice as Choice

@@ -14,7 +14,7 @@ from flow_sbp.sbp import KINDS, Partial, Sbp, Split, broadcast
 
 @dataclass(frozen=True)
 class Rule:
-    """`Rule("m k, k n -> m n", linear=((0,), (1,)))`; checked at construction, ValueError says what is wrong with it."""
+    """`Rule("m k, k n -> m n", linear=((0,), (1,)))`; checked at construction; ValueError says what is wrong."""
 
     text: str
     # inputs -> outputs, each the factors of its dims
@@ -112,7 +112,7 @@ def bind(rule, shapes):
 
 @lru_cache(maxsize=4096)
 def signatures(rule, shapes):
-    """Every signature of one mesh axis for inputs of these shapes: all B first, then a row a factor, then the partial rows."""
+    """Every signature of one mesh axis for inputs of these shapes: all B, a row a factor, then the partial rows."""
     bound = bind(rule, shapes)
     rows = [Signature((broadcast,) * len(bound.inputs), (broadcast,) * len(bound.outputs))]
     for name, _ in bound.sizes:

@@ -14,7 +14,7 @@ AXES = ("dp", "tp", "pp", "ep")
 
 @st.composite
 def placements(draw, max_axes=4, max_ranks=8, num_world=None):
-    """Meshes of 1 to max_axes axes and up to max_ranks ranks, taken in any order from num_world ranks (default: as many)."""
+    """Meshes of 1 to max_axes axes and up to max_ranks ranks, in any order, out of num_world (default: as many)."""
     shape = []
     for _ in range(draw(st.integers(1, max_axes))):
         shape.append(draw(st.integers(1, max(1, max_ranks // math.prod(shape)))))

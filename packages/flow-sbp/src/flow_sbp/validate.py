@@ -1,4 +1,4 @@
-"""`validate`: proves every signature of a rule by running the op on simulated shards and comparing with the whole op."""
+"""`validate`: proves every signature of a rule by running the op on shards and comparing with the whole op."""
 
 import math
 

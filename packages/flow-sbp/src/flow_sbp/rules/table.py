@@ -10,8 +10,6 @@ TABLE = {**elementwise.RULES, **linalg.RULES}
 def rule_of(name, shapes):
     """The Rule of an op for inputs of these shapes. ValueError for an op without one."""
     if name not in TABLE:
-        raise ValueError(
-            f"op {name!r} has no sharding rule; box its inputs to B and run it locally, or add a row to TABLE"
-        )
+        raise ValueError(f"op {name!r} has no sharding rule; add a row to TABLE, or run it on inputs that lie as B")
     row = TABLE[name]
     return row if isinstance(row, Rule) else row(*shapes)
