@@ -12,10 +12,9 @@ def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=Fal
     `tensors` is a tensor or a sequence of them; one of more than one element needs its grad_tensor. With `create_graph` the
     gradients can be differentiated again.
     """
-    seeds = as_seeds("backward", tensors, grad_tensors)
-    found = propagate(seeds, retain_graph or create_graph, create_graph)
     with set_grad_enabled(create_graph):
-        for leaf, g in found.items():
+        seeds = as_seeds("backward", tensors, grad_tensors)
+        for leaf, g in propagate(seeds, retain_graph or create_graph).items():
             leaf.grad = g if leaf.grad is None else leaf.grad + g
 
 
@@ -30,8 +29,9 @@ def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=
         if not x.requires_grad:
             raise ValueError(f"grad: input {i}, {x.spec}, does not require grad: call requires_grad_() on it before the forward pass")
     wanted = {x.grad_fn or x for x in inputs}
-    seeds = as_seeds("grad", outputs, grad_outputs)
-    found = propagate(seeds, create_graph if retain_graph is None else retain_graph, create_graph, wanted)
+    with set_grad_enabled(create_graph):
+        seeds = as_seeds("grad", outputs, grad_outputs)
+        found = propagate(seeds, create_graph if retain_graph is None else retain_graph, wanted)
     grads = tuple([found.get(x.grad_fn or x) for x in inputs])
     if not allow_unused and any(g is None for g in grads):
         i = next(i for i, g in enumerate(grads) if g is None)
@@ -60,26 +60,25 @@ def as_seeds(name, tensors, grads):
     return seeds
 
 
-def propagate(seeds, retain_graph, create_graph, wanted=()):
+def propagate(seeds, retain_graph, wanted=()):
     """The gradients by place: of the leaves, and of those nodes that are `wanted`."""
-    with set_grad_enabled(create_graph):
-        grads = {}
-        for t, g in seeds:
-            add_to(grads, t.grad_fn or t, g)
-        for place in reachable(grads):
-            g = grads[place] if place in wanted else grads.pop(place, None)
-            if g is None:
-                continue
-            if type(place) is Part:
-                parts = grads.setdefault(place.node, [None] * len(place.node.out))
-                parts[place.index] = g if parts[place.index] is None else parts[place.index] + g
-                continue
-            for edge, part in zip(place.edges, pull_back(place, g), strict=True):
-                if edge is not None and part is not None:
-                    add_to(grads, edge, part)
-            if not retain_graph:
-                place.release()
-        return grads
+    grads = {}
+    for t, g in seeds:
+        add_to(grads, t.grad_fn or t, g)
+    for place in reachable(grads):
+        g = grads[place] if place in wanted else grads.pop(place, None)
+        if g is None:
+            continue
+        if type(place) is Part:
+            parts = grads.setdefault(place.node, [None] * len(place.node.out))
+            parts[place.index] = g if parts[place.index] is None else parts[place.index] + g
+            continue
+        for edge, part in zip(place.edges, pull_back(place, g), strict=True):
+            if edge is not None and part is not None:
+                add_to(grads, edge, part)
+        if not retain_graph:
+            place.release()
+    return grads
 
 
 def add_to(grads, place, g):

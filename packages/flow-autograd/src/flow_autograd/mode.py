@@ -7,15 +7,19 @@ from flow_core.op import recorder
 from flow_autograd.node import record
 
 
-@contextlib.contextmanager
-def set_grad_enabled(mode):
-    """Records, or does not record, the calls made inside; usable as `with` and as a decorator."""
-    before = recorder.call
-    recorder.call = record if mode else None
-    try:
-        yield
-    finally:
-        recorder.call = before
+class set_grad_enabled(contextlib.ContextDecorator):  # noqa: N801 - used as a function
+    """Records, or does not record, the calls made inside; for `with`, and as a decorator."""
+
+    def __init__(self, mode):
+        self.mode = mode
+        self.before = []
+
+    def __enter__(self):
+        self.before.append(recorder.call)
+        recorder.call = record if self.mode else None
+
+    def __exit__(self, *exception):
+        recorder.call = self.before.pop()
 
 
 def no_grad():

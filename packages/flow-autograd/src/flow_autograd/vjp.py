@@ -20,20 +20,26 @@ NO_VJP = {}  # op name -> why it has no derivative
 class Rule(NamedTuple):
     """An op's derivative: one function an argument (None for one without a gradient), or one function `joint` for all of them.
 
-    `keeps[i]` says whether the graph keeps argument i, or only its spec; beyond the end, the last entry counts.
+    `keeps[i]` says whether the graph keeps argument i, or only its spec; beyond the end, the last entry counts. `skips(attrs)`, if
+    there is one, says which calls have no derivative.
     """
 
+    name: str
     functions: tuple
     joint: object
     keeps: tuple
     keeps_out: bool
+    skips: object = None
 
 
-def defvjp(op, *functions):
-    """Defines the derivative of `op`: a function f(g, out, *args, **attrs) for each argument, or None."""
-    kept = [names_kept(f) for f in functions if f is not None]
+def defvjp(op, *functions, skips=None):
+    """Defines the derivative of `op`: a function f(g, out, *args, **attrs) for each argument, or None.
+
+    Calls whose attributes `skips(attrs)` accepts have no derivative and are not recorded.
+    """
+    kept = [names_kept(f, op) for f in functions if f is not None]
     keeps = tuple(any(k[i + 2] for k in kept) for i in range(max(map(len, kept)) - 2))
-    add_rule(op, Rule(functions, None, keeps, any(k[1] for k in kept)))
+    add_rule(op, Rule(op.name, functions, None, keeps, any(k[1] for k in kept), skips))
 
 
 def defvjp_joint(op, function):
@@ -41,8 +47,8 @@ def defvjp_joint(op, function):
 
     For an op of several outputs, g and out are tuples; g has None for an output that was not used.
     """
-    kept = names_kept(function)
-    add_rule(op, Rule((), function, tuple(kept[2:]), kept[1]))
+    kept = names_kept(function, op)
+    add_rule(op, Rule(op.name, (), function, tuple(kept[2:]), kept[1]))
 
 
 def no_vjp(reason, *ops):
@@ -57,10 +63,10 @@ def add_rule(op, rule):
     VJPS[op.name] = rule
 
 
-def names_kept(function):
-    """For each positional parameter, whether it wants the tensor itself."""
+def names_kept(function, op):
+    """For each parameter of a rule that is not an attribute of the op, whether it wants the tensor itself."""
     parameters = inspect.signature(function).parameters.values()
-    return [not p.name.startswith("_") for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)]
+    return [not p.name.startswith("_") for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in op.attr_names]
 
 
 def unbroadcast(g, spec):

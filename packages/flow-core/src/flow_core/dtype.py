@@ -29,6 +29,8 @@ CATEGORIES = {
     **dict.fromkeys((bfloat16, float16, float32, float64), 2),
     **dict.fromkeys((complex64, complex128), 3),
 }
+# numpy has several objects for some types (int64 is two C types, and has two byte orders): ours are compared by `is`.
+CANONICAL = {d: dtype for dtype in CATEGORIES for d in (dtype, dtype.newbyteorder())}
 # What a Python scalar becomes where no tensor of its category or a higher one decides.
 SCALAR_DEFAULTS = {bool: bool_, int: int64, float: float32, complex: complex64}
 SCALAR_CATEGORIES = {bool: 0, int: 1, float: 2, complex: 3}
@@ -40,10 +42,10 @@ def as_dtype(given):
     if isinstance(given, type) and given in SCALAR_DEFAULTS:
         return SCALAR_DEFAULTS[given]
     try:
-        dtype = bfloat16 if given == "bfloat16" else np.dtype(given)
+        dtype = CANONICAL.get(bfloat16 if isinstance(given, str) and given == "bfloat16" else np.dtype(given))
     except TypeError:
         dtype = None
-    if dtype not in CATEGORIES:
+    if given is None or dtype is None:
         names = ", ".join(str(d) for d in CATEGORIES)
         raise ValueError(f"dtype {given!r} is not one of {names}")
     return dtype

@@ -1,17 +1,21 @@
 """Op: a name, the inference of its outputs' specs, and kernels by device. Calling one with tensors runs it.
 
 Whatever else is known of an op stands in a table keyed by its name that an upper layer owns: its derivative, its sharding rule, its
-cost. `Op.__call__` has a short way, for plain tensors whose specs it has met before, and a long way (`Op.call`) for all the rest.
+cost. A call of plain tensors whose specs it has met before takes a short way to the kernel, all others the long one (`Op.call`).
 """
 
 import inspect
+import math
 import threading
+from types import MethodType
 from typing import NamedTuple
 
 import numpy as np
 
-from flow_core.spec import SCALAR_SPECS
+from flow_core.spec import SCALAR_SPECS, ScalarSpec
 from flow_core.tensor import Tensor, new_tensor
+
+new = object.__new__
 
 OPS = {}  # every op by its name
 
@@ -42,24 +46,17 @@ class Checked(NamedTuple):
     attrs: dict
 
 
-class Entry(NamedTuple):
-    """A signature once resolved: the kernel bound to specs and attributes, the output's spec or specs, the attributes in normal form."""
-
-    kernel: object
-    out: object
-    attrs: dict
-
-
 class Op:
     """An operation on tensors.
 
     `infer(*specs, **attrs)` returns the output's TensorSpec, a tuple of them, or Checked, and raises the errors that users see. Its
     positional-only parameters are the op's tensors, the keyword-only ones its attributes; its docstring is the op's.
     `kernels[device type](*specs, **attrs)` returns the function from arrays to an array or a tuple of arrays.
-    `linear` lists the arguments, by index, in which the op is linear, others held.
+    `linear` lists the arguments, by index, in which the op is linear, others held; `numbers` those that may be Python numbers;
+    `nones` those that may be None, beside those with a default (..., in these two, is all).
     """
 
-    def __init__(self, name, infer, kernels, linear=()):
+    def __init__(self, name, infer, kernels, linear=(), numbers=(), nones=()):
         self.name = name
         self.infer = infer
         self.kernels = kernels
@@ -71,6 +68,9 @@ class Op:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.tensor_names = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
         self.optional = {p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is None}
+        self.numbers = numbers
+        self.nones = {*nones, *[i for i, name in enumerate(self.tensor_names) if name in self.optional]}
+        self.most_tensors = math.inf if self.variadic else len(self.tensor_names)
         self.attr_names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
         if OPS.setdefault(name, self) is not self:
             raise ValueError(f"op {name!r} is defined already")
@@ -79,24 +79,69 @@ class Op:
         return f"<op {self.name}{self.__signature__}>"
 
     def __call__(self, *args, **attrs):
+        # One and two plain tensors are most calls: their way is spelled out, since every op pays for each name and call on it.
+        if not attrs and interceptor.call is None:
+            if len(args) == 2:
+                a, b = args
+                if type(a) is Tensor and type(b) is Tensor:
+                    entry = self.cache.get((a.spec, b.spec))
+                    if entry is not None and type(entry[1]) is not tuple:
+                        out = new(Tensor)
+                        out.data = entry[0](a.data, b.data)
+                        out.spec = entry[1]
+                        out.requires_grad = False
+                        out.grad_fn = None
+                        out.version = 0
+                        if (a.requires_grad or b.requires_grad) and recorder.call is not None:
+                            recorder.call(self, args, entry[2], out)
+                        return out
+            elif len(args) == 1:
+                (a,) = args
+                if type(a) is Tensor:
+                    entry = self.cache.get((a.spec,))
+                    if entry is not None and type(entry[1]) is not tuple:
+                        out = new(Tensor)
+                        out.data = entry[0](a.data)
+                        out.spec = entry[1]
+                        out.requires_grad = False
+                        out.grad_fn = None
+                        out.version = 0
+                        if a.requires_grad and recorder.call is not None:
+                            recorder.call(self, args, entry[2], out)
+                        return out
+        return self.call_known(args, attrs)
+
+    def call_known(self, args, attrs):
+        """The short way for any number of tensors and Python numbers, and attributes given by name."""
+        if len(args) > self.most_tensors or interceptor.call is not None:
+            return self.call(args, attrs)
         key, arrays, grad = [], [], False
         for a in args:
-            if type(a) is not Tensor:
+            if type(a) is Tensor:
+                key.append(a.spec)
+                arrays.append(a.data)
+                grad = grad or a.requires_grad
+            elif type(a) in SCALAR_SPECS:
+                key.append(SCALAR_SPECS[type(a)])
+                arrays.append(a)
+            else:
                 return self.call(args, attrs)
-            key.append(a.spec)
-            arrays.append(a.data)
-            if a.requires_grad:
-                grad = True
-        if attrs or interceptor.call is not None:
-            return self.call(args, attrs)
-        entry = self.cache.get(tuple(key))
+        for name, value in attrs.items():
+            key.append((name, value, type(value)) if type(value) is not float or value else (name, str(value)))
+        try:
+            entry = self.cache.get(tuple(key))
+        except TypeError:  # an attribute is a list, perhaps
+            entry = None
         if entry is None:
             return self.call(args, attrs)
         kernel, spec, attrs = entry
-        out = new_tensor(kernel(*arrays), spec) if type(spec) is not tuple else wrap(kernel(*arrays), spec)
+        out = wrap(kernel(*arrays), spec)
         if grad and recorder.call is not None:
             recorder.call(self, args, attrs, out)
         return out
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else MethodType(self, instance)
 
     def call(self, args, attrs):
         """The long way: name the arguments, let the owner of an argument of another kind run the op or run it here, and record."""
@@ -115,17 +160,31 @@ class Op:
         return wrap(kernel(*[a.data if type(a) is Tensor else a for a in tensors]), spec), attrs
 
     def resolve(self, specs, attrs):
-        """The Entry of this signature, from the cache or made new; raises what infer raises."""
-        key = specs if not attrs else (*specs, *[(name, value, type(value)) for name, value in attrs.items()])
-        entry = self.cache.get(key)
+        """(kernel, out, attrs) of a signature, from the cache or made new: the kernel bound to specs and attributes, the output's spec
+        or specs, and the attributes in normal form. Raises what infer raises."""
+        # 1, 1.0 and True are equal keys, and so are 0.0 and -0.0: their type, or their sign, tells them apart.
+        key = [(n, v, type(v)) if type(v) is not float or v else (n, str(v)) for n, v in attrs.items()]
+        key = specs if not attrs else (*specs, *key)
+        try:
+            entry = self.cache.get(key)
+        except TypeError:
+            raise TypeError(f"{self.signature()}: an attribute among {attrs} is no number, string or tuple") from None
         if entry is None:
+            self.check(specs)
             checked = self.infer(*specs, **attrs)
             out, normal = checked if type(checked) is Checked else (checked, {})
-            entry = Entry(self.kernels["cpu"](*specs, **normal), out, normal)
+            entry = self.kernels["cpu"](*specs, **normal), out, normal
             if len(self.cache) >= CACHE_SIZE:
                 self.cache.clear()
             self.cache[key] = entry
         return entry
+
+    def check(self, specs):
+        """TypeError for a Python number, or None, where infer expects a tensor's spec."""
+        for i, spec in enumerate(specs):
+            if type(spec) is ScalarSpec and self.numbers is not ... and i not in self.numbers or spec is None and i not in self.nones:
+                name = f"argument {i}" if self.variadic else self.tensor_names[i]
+                raise TypeError(f"{self.signature()}: {name} is {spec and f'a Python {spec}'}, expected a tensor")
 
     def spec_of(self, a):
         """The spec of an argument that is not a plain tensor: a Python scalar's, or None's, which is None."""
@@ -173,8 +232,8 @@ class InPlaceOp(Op):
     A written tensor's version grows, so that a backward pass that saved the old value can refuse.
     """
 
-    def __init__(self, name, infer, kernels, num_written=len):
-        super().__init__(name, infer, kernels)
+    def __init__(self, name, infer, kernels, num_written=len, numbers=()):
+        super().__init__(name, infer, kernels, numbers=numbers)
         self.num_written = num_written
 
     def __call__(self, *args, **attrs):
@@ -204,10 +263,10 @@ def as_hashable(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def define(kernel, linear=()):
+def define(kernel, linear=(), numbers=(), nones=()):
     """Decorator that makes an Op of the infer function it stands on, with `kernel` for the CPU; the op takes the function's name."""
 
     def decorate(infer):
-        return Op(infer.__name__.removesuffix("_op"), infer, {"cpu": kernel}, linear)
+        return Op(infer.__name__.removesuffix("_op"), infer, {"cpu": kernel}, linear, numbers, nones)
 
     return decorate

@@ -3,6 +3,7 @@
 from flow_core.device import as_device
 from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
 from flow_core.dtype import bfloat16 as bfloat16_type
+from flow_core.op import Op
 from flow_core.ops import creation, elementwise, index, inplace, linalg, nn, reduce
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
@@ -153,17 +154,7 @@ def attach(cls):
     for name, method in METHODS.items():
         setattr(cls, name, method)
     for function in FUNCTIONS:
-        setattr(cls, getattr(function, "name", None) or function.__name__, as_method(function))
-
-
-def as_method(function):
-    """A function as a class attribute that binds `self`; an op is an instance, which of itself would not."""
-
-    def method(self, *args, **kwargs):
-        return function(self, *args, **kwargs)
-
-    method.__doc__ = function.__doc__
-    return method
+        setattr(cls, function.name if isinstance(function, Op) else function.__name__, function)
 
 
 attach(Tensor)

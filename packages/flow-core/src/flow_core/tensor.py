@@ -149,7 +149,7 @@ def from_numpy(array):
         raise TypeError(f"from_numpy takes a numpy array, not {type(array).__name__}: see flow.tensor")
     dtype = as_dtype(array.dtype)
     if array.dtype is not dtype:  # another byte order, or a dtype object of its own
-        array = array.astype(dtype)
+        array = array.view(dtype) if array.dtype == dtype else array.astype(dtype)
     return new_tensor(array, TensorSpec(array.shape, dtype))
 
 

@@ -51,7 +51,8 @@ defvjp(flow.rsqrt, lambda g, out, _x: g * (-0.5 * (out * out * out)))
 defvjp(flow.tanh, lambda g, out, _x: g * (1 - out * out))
 defvjp(flow.sigmoid, lambda g, out, _x: g * (out * (1 - out)))
 defvjp(flow.erf, lambda g, _out, x: g * (2 / math.sqrt(math.pi) * flow.exp(-(x * x))))
-defvjp(flow.cast, lambda g, _out, _x, dtype: flow.cast(g, dtype=_x.dtype))
+# Numbers without a fraction have no gradient.
+defvjp(flow.cast, lambda g, _out, _x, dtype: flow.cast(g, dtype=_x.dtype), skips=lambda attrs: attrs["dtype"].kind in "biu")
 defvjp(
     flow.where,
     None,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from flow_core.op import Checked, define
-from flow_core.ops.nn import require_float, statistics_type, wide_type
+from flow_core.ops.nn import require_float, require_shapes, statistics_type, wide_type
 
 
 def scores(q, k, causal, scale):
@@ -83,4 +83,7 @@ def attention_backward_kernel(g, q, k, v, out, lse, /, *, causal, scale):
 def attention_backward(g, q, k, v, out, lse, /, *, causal, scale):
     """(dq, dk, dv): the gradients of attention's output, from theirs and what it returned. Dao, 2307.08691, algorithm 2, unblocked."""
     check_attention("attention_backward", q, k, v)
+    require_float("attention_backward", g, out, lse)
+    require_shapes("attention_backward", (*q.shape[:-1], v.shape[-1]), g=g, out=out)
+    require_shapes("attention_backward", q.shape[:-1], lse=lse)
     return Checked((q, k, v), {"causal": causal, "scale": scale})

@@ -1,6 +1,7 @@
 """Tensors made from sizes and numbers."""
 
 import builtins
+import math
 
 import numpy as np
 
@@ -17,11 +18,16 @@ def full_kernel(*, shape, fill_value, dtype, device):
 @define(full_kernel)
 def full(*, shape, fill_value, dtype=None, device=None):
     """A tensor of `shape` with every element `fill_value`, a Python number, which decides the dtype if none is given."""
-    if type(fill_value) not in SCALAR_DEFAULTS:
-        raise TypeError(f"full: fill_value is a {type(fill_value).__name__}, expected a Python number")
+    check_number("full", fill_value)
     dtype = SCALAR_DEFAULTS[type(fill_value)] if dtype is None else as_dtype(dtype)
     shape, device = as_shape("full", shape), as_device(device)
     return Checked(TensorSpec(shape, dtype, device), {"shape": shape, "fill_value": fill_value, "dtype": dtype, "device": device})
+
+
+def check_number(name, fill_value):
+    """TypeError unless it is a Python number."""
+    if type(fill_value) not in SCALAR_DEFAULTS:
+        raise TypeError(f"{name}: fill_value is a {type(fill_value).__name__}, expected a Python number")
 
 
 def zeros(*shape, dtype=float32, device=None):
@@ -45,16 +51,16 @@ def arange_kernel(*, start, end, step, dtype, device):
 
 
 def arange_length(start, end, step):
-    return builtins.max(int(np.ceil((end - start) / step)), 0)
+    return builtins.max(math.ceil((end - start) / step), 0)
 
 
 @define(arange_kernel)
 def arange_from(*, start, end, step, dtype=None, device=None):
     """start, start + step, ... up to but without `end`. int64 if all three are ints, else float32, unless dtype is given."""
-    if step == 0:
-        raise ValueError("arange: step is 0")
-    if not all(np.isfinite(v) for v in (start, end, step)):
-        raise ValueError(f"arange: start {start}, end {end} and step {step} must be finite")
+    if any(type(v) not in (int, float) for v in (start, end, step)):
+        raise TypeError(f"arange_from: start {start!r}, end {end!r} and step {step!r} must be ints or floats")
+    if step == 0 or not all(map(math.isfinite, (start, end, step))):
+        raise ValueError(f"arange_from: start {start}, end {end} and step {step} must be finite, and step not 0")
     whole = all(isinstance(v, int) for v in (start, end, step))
     dtype = (int64 if whole else float32) if dtype is None else as_dtype(dtype)
     attrs = {"start": start, "end": end, "step": step, "dtype": dtype, "device": as_device(device)}
@@ -90,5 +96,6 @@ def full_as_kernel(x, /, *, fill_value, dtype):
 @define(full_as_kernel)
 def full_as(x, /, *, fill_value, dtype=None):
     """A tensor of x's shape with every element `fill_value`; of x's dtype unless another is given. Reads nothing of x but its spec."""
+    check_number("full_as", fill_value)
     dtype = x.dtype if dtype is None else as_dtype(dtype)
     return Checked(x.with_dtype(dtype), {"fill_value": fill_value, "dtype": dtype})

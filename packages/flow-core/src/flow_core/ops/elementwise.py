@@ -7,14 +7,15 @@ from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, bool_, category, flo
 from flow_core.op import Checked, Op, define
 from flow_core.spec import ScalarSpec, TensorSpec, broadcast_shapes
 
-FLOAT = 2  # the category of floats in flow_core.dtype
+BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of flow_core.dtype
+HOLDS = ("bools", "integers", "floats", "complex numbers")
 
 
-def elementwise(name, ufunc, doc, *, result=None, least=0, linear=(), args="x y", quiet=False):
+def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=()):
     """Makes the op `name` of a numpy ufunc.
 
-    Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT). The output
-    has that dtype, or `result`. With `quiet`, numpy's warnings about its results (division by zero, invalid values) stay silent.
+    Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT) and of none
+    that the op `refuses`. The output has that dtype, or `result`. With `quiet`, numpy's warnings about its results (division by zero, invalid values) stay silent.
     """
 
     def compute_dtype(specs):
@@ -22,6 +23,9 @@ def elementwise(name, ufunc, doc, *, result=None, least=0, linear=(), args="x y"
         for spec in specs[1:]:
             dtype = promote(dtype, spec.dtype)
         dtype = promote(dtype, dtype)
+        if CATEGORIES[dtype] in refuses:
+            given = " and ".join(map(str, specs))
+            raise TypeError(f"{name}: {given} hold {HOLDS[CATEGORIES[dtype]]}, which {name} is not defined for")
         return dtype if CATEGORIES[dtype] >= least else float32
 
     def infer_specs(*specs):
@@ -43,7 +47,7 @@ def elementwise(name, ufunc, doc, *, result=None, least=0, linear=(), args="x y"
             return infer_specs(x, y)
 
     infer.__doc__ = doc
-    return Op(name, infer, {"cpu": kernel}, linear)
+    return Op(name, infer, {"cpu": kernel}, linear, numbers=(0, 1))
 
 
 def one_device(name, specs):
@@ -77,7 +81,7 @@ def bind_ufunc(ufunc, dtype, specs, shape, quiet=False):
 
 
 def power(x, y):
-    """numpy's power, which refuses integers to negative powers; the small whole powers of a float by multiplication."""
+    """numpy's power, which refuses integers to negative powers (ValueError); the small whole powers of a float by multiplication."""
     if isinstance(y, (int, float)) and x.dtype.kind == "f":
         if y == 2:
             return x * x
@@ -101,45 +105,52 @@ COMPARE = "Returns bools. " + BINARY
 UNARY = "Returns a tensor of x's shape; integers give float32."
 
 add = elementwise("add", np.add, f"x + y. {BINARY}", linear=((0, 1),))
-sub = elementwise("sub", np.subtract, f"x - y. {BINARY}", linear=((0, 1),))
+sub = elementwise("sub", np.subtract, f"x - y. TypeError for bools. {BINARY}", linear=((0, 1),), refuses=(BOOL,))
 mul = elementwise("mul", np.multiply, f"x * y. {BINARY}", linear=(0, 1))
 div = elementwise("div", np.divide, f"x / y; integers give float32. {BINARY}", least=FLOAT, linear=(0,), quiet=True)
-pow = elementwise("pow", power, f"x to the power y. {BINARY}", quiet=True)
-maximum = elementwise("maximum", np.maximum, f"The larger of x and y; NaN if either is. {BINARY}", quiet=True)
-minimum = elementwise("minimum", np.minimum, f"The smaller of x and y; NaN if either is. {BINARY}", quiet=True)
+pow = elementwise("pow", power, f"x to the power y. TypeError for bools. {BINARY}", quiet=True, refuses=(BOOL,))
+maximum = elementwise("maximum", np.maximum, f"The larger of x and y; NaN if either is. {BINARY}", quiet=True, refuses=(COMPLEX,))
+minimum = elementwise("minimum", np.minimum, f"The smaller of x and y; NaN if either is. {BINARY}", quiet=True, refuses=(COMPLEX,))
 
 eq = elementwise("eq", np.equal, f"x == y. {COMPARE}", result=bool_)
 ne = elementwise("ne", np.not_equal, f"x != y. {COMPARE}", result=bool_)
-lt = elementwise("lt", np.less, f"x < y. {COMPARE}", result=bool_, quiet=True)
-le = elementwise("le", np.less_equal, f"x <= y. {COMPARE}", result=bool_, quiet=True)
-gt = elementwise("gt", np.greater, f"x > y. {COMPARE}", result=bool_, quiet=True)
-ge = elementwise("ge", np.greater_equal, f"x >= y. {COMPARE}", result=bool_, quiet=True)
+lt = elementwise("lt", np.less, f"x < y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
+le = elementwise("le", np.less_equal, f"x <= y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
+gt = elementwise("gt", np.greater, f"x > y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
+ge = elementwise("ge", np.greater_equal, f"x >= y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
 
-neg = elementwise("neg", np.negative, "-x, of x's shape and dtype; TypeError for bools.", linear=(0,), args="x")
-abs = elementwise("abs", np.abs, "|x|, of x's shape and dtype.", args="x")
+neg = elementwise("neg", np.negative, "-x, of x's shape and dtype; TypeError for bools.", linear=(0,), args="x", refuses=(BOOL,))
+abs = elementwise("abs", np.abs, "|x|, of x's shape and dtype. TypeError for complex numbers.", args="x", refuses=(COMPLEX,))
 exp = elementwise("exp", np.exp, f"e to the power x. {UNARY}", least=FLOAT, args="x", quiet=True)
 log = elementwise("log", np.log, f"The natural logarithm; NaN below 0. {UNARY}", least=FLOAT, args="x", quiet=True)
 sqrt = elementwise("sqrt", np.sqrt, f"The square root; NaN below 0. {UNARY}", least=FLOAT, args="x", quiet=True)
 rsqrt = elementwise("rsqrt", rsqrt, f"1 / sqrt(x). {UNARY}", least=FLOAT, args="x", quiet=True)
 tanh = elementwise("tanh", np.tanh, f"The hyperbolic tangent. {UNARY}", least=FLOAT, args="x")
-sigmoid = elementwise("sigmoid", special.expit, f"1 / (1 + exp(-x)). {UNARY}", least=FLOAT, args="x", quiet=True)
-erf = elementwise("erf", erf, f"The error function, 2 / sqrt(pi) times the integral of exp(-t^2) over [0, x]. {UNARY}", least=FLOAT, args="x")
+sigmoid = elementwise("sigmoid", special.expit, f"1 / (1 + exp(-x)). {UNARY}", least=FLOAT, args="x", quiet=True, refuses=(COMPLEX,))
+erf = elementwise(
+    "erf",
+    erf,
+    f"The error function, 2 / sqrt(pi) times the integral of exp(-t^2) over [0, x]. {UNARY}",
+    least=FLOAT,
+    args="x",
+    refuses=(COMPLEX,),
+)
 
 
 def cast_kernel(x, /, *, dtype):
     def run(a):
         with np.errstate(all="ignore"):
-            return a.astype(dtype)
+            return a.astype(dtype, order="C")
 
     return run
 
 
 @define(cast_kernel, linear=(0,))
 def cast(x, /, *, dtype):
-    """x with its elements converted to `dtype`: floats to integers by truncation, numbers to bool by x != 0. Always a copy."""
+    """x with its elements converted to `dtype`: floats to integers by truncation, numbers to bool by x != 0. Always a copy, contiguous."""
     dtype = as_dtype(dtype)
     if CATEGORIES[x.dtype] == 3 and CATEGORIES[dtype] < 3:
-        raise TypeError(f"cast: {x.dtype} to {dtype} would drop the imaginary part; take the real part first")
+        raise TypeError(f"cast: {x} to {dtype} would drop the imaginary part; take the real part first")
     return Checked(x.with_dtype(dtype), {"dtype": dtype})
 
 
@@ -149,7 +160,7 @@ def where_kernel(condition, x, y, /):
     return lambda c, a, b: np.where(c, np.asarray(a, dtype), np.asarray(b, dtype))
 
 
-@define(where_kernel, linear=((1, 2),))
+@define(where_kernel, linear=((1, 2),), numbers=(0, 1, 2))
 def where(condition, x, y, /):
     """x where `condition` (bools) holds, y elsewhere. The three shapes broadcast, x and y promote and may be Python numbers."""
     if condition.dtype not in (bool_, bool):

@@ -4,7 +4,7 @@ import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_
 from flow_core.op import Checked, define
-from flow_core.spec import TensorSpec, as_shape
+from flow_core.spec import TensorSpec, as_shape, num_elements
 
 
 def slice_kernel(x, /, *, index):
@@ -26,16 +26,18 @@ def slice_(x, /, *, index):
             normal.append(None)
             continue
         if dim >= x.ndim:
-            raise IndexError(f"{x} has {x.ndim} dims, and the index names more")
+            raise IndexError(f"slice_: {x} has {x.ndim} dims, and the index names more")
         size = x.shape[dim]
         if isinstance(i, tuple):
             _, start, stop, step = i
             start, stop, step = slice(start, stop, step).indices(size)
             shape.append(len(range(start, stop, step)))
+            if not shape[-1]:
+                start, stop = 0, 0  # a start of -1, before the first element, would be read as the last one
             normal.append(("slice", start, None if stop < 0 else stop, step))
         else:
             if not -size <= i < size:
-                raise IndexError(f"index {i} is out of range for dim {dim} of {x}")
+                raise IndexError(f"slice_: index {i} is out of range for dim {dim} of {x}")
             normal.append(i % size)
         dim += 1
     return Checked(x.with_shape([*shape, *x.shape[dim:]]), {"index": tuple(normal)})
@@ -53,7 +55,11 @@ def slice_backward_kernel(g, /, *, index, shape):
 @define(slice_backward_kernel, linear=(0,))
 def slice_backward(g, /, *, index, shape):
     """Zeros of `shape` with g at `index` (in slice's normal form): the gradient of slice."""
-    return Checked(g.with_shape(shape), {"index": index, "shape": shape})
+    shape = as_shape("slice_backward", shape)
+    checked = slice_.infer(g.with_shape(shape), index=index)
+    if checked.out is not g:
+        raise ValueError(f"slice_backward: {g} does not fit the index, which takes {checked.out} from shape {shape}")
+    return Checked(g.with_shape(shape), {"index": checked.attrs["index"], "shape": shape})
 
 
 def normal_index(x, index):
@@ -96,7 +102,7 @@ def check_rows(name, ids, num_rows):
 def take_rows_kernel(ids, weight, /):
     def run(i, w):
         check_rows("take_rows", i, w.shape[0])
-        return w[i]
+        return np.asarray(np.take(w, i, axis=0))  # of one row of a vector numpy makes a scalar
 
     return run
 
@@ -118,7 +124,7 @@ def add_rows_kernel(g, ids, /, *, num_rows):
     def run(a, i):
         check_rows("add_rows", i, num_rows)
         rest = a.shape[i.ndim :]
-        flat, rows = i.reshape(-1), a.reshape(i.size, -1)
+        flat, rows = i.reshape(-1), a.reshape(i.size, num_elements(rest))
         out = np.zeros((num_rows, rows.shape[1]), a.dtype)
         if num_rows and rows.size:
             # Equal ids brought together in their order, so that each row is one sum from first to last: the same bits always.

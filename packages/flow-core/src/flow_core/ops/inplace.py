@@ -2,6 +2,7 @@
 
 import flow_kernels
 import numpy as np
+from flow_kernels import reference
 
 from flow_core.dtype import CATEGORIES, float32, promote
 from flow_core.op import Checked, InPlaceOp
@@ -48,8 +49,8 @@ def scale_kernel(x, factor, /):
     return run
 
 
-copy_ = InPlaceOp("copy_", copy_into, {"cpu": copy_kernel}, first)
-mul_ = InPlaceOp("mul_", scale_by, {"cpu": scale_kernel}, first)
+copy_ = InPlaceOp("copy_", copy_into, {"cpu": copy_kernel}, first, numbers=(1,))
+mul_ = InPlaceOp("mul_", scale_by, {"cpu": scale_kernel}, first, numbers=(1,))
 
 
 def parted(tensors):
@@ -59,7 +60,7 @@ def parted(tensors):
 
 
 def adamw_kernel(*specs, betas, eps, weight_decay):
-    module = flow_kernels if all(p.dtype is float32 for p in specs[:-3]) else flow_kernels.reference
+    module = flow_kernels if all(p.dtype is float32 for p in specs[:-3]) else reference
 
     def run(*arrays):
         params, exp_avgs, exp_avg_sqs, grads, (lr, step, grad_scale) = parted(arrays)
@@ -89,4 +90,4 @@ def adamw_step(*tensors, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     return Checked((), {"betas": betas, "eps": eps, "weight_decay": weight_decay})
 
 
-adamw_ = InPlaceOp("adamw_", adamw_step, {"cpu": adamw_kernel}, lambda tensors: 3 * ((len(tensors) - 3) // 4))
+adamw_ = InPlaceOp("adamw_", adamw_step, {"cpu": adamw_kernel}, lambda tensors: 3 * ((len(tensors) - 3) // 4), numbers=...)

@@ -2,6 +2,7 @@
 
 import flow_kernels
 import numpy as np
+from flow_kernels import reference
 
 from flow_core.dtype import CATEGORIES, float32, float64, int64
 from flow_core.op import Checked, define
@@ -13,6 +14,13 @@ def require_float(name, *specs):
     for spec in specs:
         if spec is not None and CATEGORIES[spec.dtype] != 2:
             raise TypeError(f"{name}: {spec} is not of a float type; cast it first, as in x.to(flow.float32)")
+
+
+def require_shapes(name, shape, **specs):
+    """ValueError unless every spec has `shape`."""
+    for argument, spec in specs.items():
+        if spec.shape != shape:
+            raise ValueError(f"{name}: {argument} is {spec}, expected the shape {shape}")
 
 
 def wide_type(dtype):
@@ -61,16 +69,16 @@ def log_softmax(x, /, *, dim):
 def kernels_for(dtype):
     """The module that computes in `dtype` and the type that its arrays must have: fused kernels in float32 (16-bit floats are cast
     there and back), the numpy reference in float64."""
-    return (flow_kernels.reference, float64) if dtype is float64 else (flow_kernels, float32)
+    return (reference, float64) if dtype is float64 else (flow_kernels, float32)
 
 
-def fused(name, out_dtype, num_floats, **attrs):
-    """The function that runs the kernel `name` on arrays of which the first `num_floats` are floats, cast as it needs them."""
+def fused(name, out_dtype, floats, **attrs):
+    """The function that runs the kernel `name` on arrays, or Nones, of which those at the places `floats` are cast as it needs them."""
     module, wide = kernels_for(out_dtype)
     kernel = getattr(module, name)
 
     def widen(i, a):
-        return a if a is None or i >= num_floats else np.ascontiguousarray(a, wide)
+        return a if a is None else np.asarray(a, wide if i in floats else None, order="C")
 
     def run(*arrays):
         out = kernel(*[widen(i, a) for i, a in enumerate(arrays)], **attrs)
@@ -82,7 +90,7 @@ def fused(name, out_dtype, num_floats, **attrs):
 
 
 def gelu_kernel(x, /, *, approximate):
-    return fused("gelu", x.dtype, 1, approximate=approximate)
+    return fused("gelu", x.dtype, {0}, approximate=approximate)
 
 
 def check_approximate(name, approximate):
@@ -99,19 +107,20 @@ def gelu(x, /, *, approximate="none"):
 
 
 def gelu_backward_kernel(g, x, /, *, approximate):
-    return fused("gelu_backward", x.dtype, 2, approximate=approximate)
+    return fused("gelu_backward", x.dtype, {0, 1}, approximate=approximate)
 
 
 @define(gelu_backward_kernel, linear=(0,))
 def gelu_backward(g, x, /, *, approximate="none"):
     """g times the derivative of gelu at x: gelu's gradient."""
     require_float("gelu_backward", g, x)
+    require_shapes("gelu_backward", x.shape, g=g)
     check_approximate("gelu_backward", approximate)
     return Checked(x, {"approximate": approximate})
 
 
 def layer_norm_kernel(x, weight=None, bias=None, /, *, eps):
-    run = fused("layer_norm", x.dtype, 3, eps=eps)
+    run = fused("layer_norm", x.dtype, {0, 1, 2}, eps=eps)
     stats = statistics_type(x.dtype)
 
     def with_statistics(a, w, b):
@@ -132,34 +141,42 @@ def layer_norm(x, weight=None, bias=None, /, *, eps=1e-5):
 
     x (..., cols); weight and bias (cols,) or None; mean and rstd (...). Ba, Kiros and Hinton, 1607.06450.
     """
-    require_float("layer_norm", x, weight, bias)
-    if not x.ndim or not x.shape[-1]:
-        raise ValueError(f"layer_norm: {x} must have a last dim of one element at least")
-    for name, spec in (("weight", weight), ("bias", bias)):
-        if spec is not None and (spec.shape != x.shape[-1:] or spec.dtype is not x.dtype):
-            raise ValueError(f"layer_norm: {name} {spec} must have the last dim and the dtype of x {x}")
+    check_norm("layer_norm", x, weight=weight, bias=bias)
     rows = x.with_shape(x.shape[:-1]).with_dtype(statistics_type(x.dtype))
     return Checked((x, rows, rows), {"eps": float(eps)})
 
 
+def check_norm(name, x, **affine):
+    """The errors of a norm's arguments."""
+    require_float(name, x, *affine.values())
+    if not x.ndim or not x.shape[-1]:
+        raise ValueError(f"{name}: {x} must have a last dim of one element at least")
+    for argument, spec in affine.items():
+        if spec is not None and (spec.shape != x.shape[-1:] or spec.dtype is not x.dtype):
+            raise ValueError(f"{name}: {argument} {spec} must have the last dim and the dtype of x {x}")
+
+
 def layer_norm_backward_kernel(g, x, weight, mean, rstd, /):
-    return fused("layer_norm_backward", x.dtype, 5)
+    return fused("layer_norm_backward", x.dtype, {0, 1, 2, 3, 4})
 
 
-@define(layer_norm_backward_kernel, linear=(0,))
+@define(layer_norm_backward_kernel, linear=(0,), nones=(2,))
 def layer_norm_backward(g, x, weight, mean, rstd, /):
     """(dx, dweight, dbias): the gradients of layer_norm, from that of y and what it kept. Without weight, dweight is that of ones."""
-    require_float("layer_norm_backward", g, x)
+    check_norm("layer_norm_backward", x, weight=weight)
+    require_float("layer_norm_backward", g, mean, rstd)
+    require_shapes("layer_norm_backward", x.shape, g=g)
+    require_shapes("layer_norm_backward", x.shape[:-1], mean=mean, rstd=rstd)
     cols = x.with_shape(x.shape[-1:])
     return (x, cols, cols)
 
 
 def cross_entropy_kernel(logits, targets, /, *, ignore_index):
-    run = fused("cross_entropy", logits.dtype, 1, ignore_index=ignore_index)
+    run = fused("cross_entropy", logits.dtype, {0}, ignore_index=ignore_index)
     stats = statistics_type(logits.dtype)
 
     def with_statistics(logits, targets):
-        losses, lse = run(logits, np.ascontiguousarray(targets))
+        losses, lse = run(logits, targets)
         return losses, np.asarray(lse, stats)
 
     return with_statistics
@@ -171,6 +188,13 @@ def check_targets(name, logits, targets):
         raise TypeError(f"{name}: targets are {targets}, expected int64 class numbers: x.to(flow.int64)")
     if not logits.ndim or logits.shape[:-1] != targets.shape:
         raise ValueError(f"{name}: logits {logits} must have the dims of targets {targets} and then one of classes")
+    if not logits.shape[-1]:
+        raise ValueError(f"{name}: logits {logits} have no classes")
+
+
+def check_ignore_index(name, ignore_index):
+    if isinstance(ignore_index, bool) or not isinstance(ignore_index, int):
+        raise TypeError(f"{name}: ignore_index is {ignore_index!r}, expected an int")
 
 
 @define(cross_entropy_kernel)
@@ -179,20 +203,21 @@ def cross_entropy_rows(logits, targets, /, *, ignore_index=-100):
 
     logits (..., classes), targets (...) int64 in [0, classes), or `ignore_index`, whose loss is 0. ValueError for another target.
     """
-    check_targets("cross_entropy", logits, targets)
-    if isinstance(ignore_index, bool) or not isinstance(ignore_index, int):
-        raise TypeError(f"cross_entropy: ignore_index is {ignore_index!r}, expected an int")
+    check_targets("cross_entropy_rows", logits, targets)
+    check_ignore_index("cross_entropy_rows", ignore_index)
     rows = logits.with_shape(targets.shape)
     return Checked((rows, rows.with_dtype(statistics_type(logits.dtype))), {"ignore_index": ignore_index})
 
 
 def cross_entropy_backward_kernel(g, logits, targets, lse, /, *, ignore_index):
-    run = fused("cross_entropy_backward", logits.dtype, 3, ignore_index=ignore_index)
-    return lambda g, logits, targets, lse: run(g, logits, lse, targets)
+    return fused("cross_entropy_backward", logits.dtype, {0, 1, 3}, ignore_index=ignore_index)
 
 
 @define(cross_entropy_backward_kernel, linear=(0,))
 def cross_entropy_rows_backward(g, logits, targets, lse, /, *, ignore_index=-100):
     """g (...) times (softmax(logits) - one_hot(targets)), of logits' shape, zero in ignored rows: the gradient of cross_entropy_rows."""
     check_targets("cross_entropy_rows_backward", logits, targets)
+    check_ignore_index("cross_entropy_rows_backward", ignore_index)
+    require_float("cross_entropy_rows_backward", g, lse)
+    require_shapes("cross_entropy_rows_backward", targets.shape, g=g, lse=lse)
     return Checked(logits, {"ignore_index": ignore_index})

@@ -4,10 +4,12 @@ Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
 index over the words of a block and the call's number; the key is the seed.
 """
 
+import math
+
 import numpy as np
 
 from flow_core.device import as_device
-from flow_core.dtype import CATEGORIES, as_dtype, float32, float64, int64
+from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, category, float16, float32, float64, int64
 from flow_core.op import Checked, define
 from flow_core.spec import TensorSpec, as_shape, num_elements
 
@@ -52,20 +54,35 @@ def global_indices(shape, window):
     return index.reshape(-1)
 
 
+# The bits of a word that a uniform number keeps: as many as its type has, or else it would round up to 1.
+UNIFORM_BITS = {bfloat16: 8, float16: 11, float32: 24}
+
+
 def unit(indices, call, seed, dtype):
-    """Uniform numbers in [0, 1): 53 bits of two words in float64, 24 bits of one word otherwise."""
+    """Uniform numbers in [0, 1), exact in `dtype`: 53 bits of two words in float64, the first bits of one word otherwise."""
     if dtype is float64:
         high, low = words(indices, call, seed, 2)
         return ((high >> np.uint64(5)) * 2.0**26 + (low >> np.uint64(6))) * 2.0**-53
-    return ((words(indices, call, seed, 1)[0] >> np.uint64(8)) * 2.0**-24).astype(np.float32)
+    bits = UNIFORM_BITS[dtype]
+    return ((words(indices, call, seed, 1)[0] >> np.uint64(32 - bits)) * 2.0**-bits).astype(np.float32)
 
 
 def uniform_kernel(seed, call, /, *, shape, low, high, dtype, device, window):
+    largest = below(high, dtype) if low < high else np.asarray(high, dtype)
+
     def run(seed, call):
         u = unit(global_indices(shape, window), call, seed, dtype)
-        return (low + (high - low) * u).astype(dtype).reshape(shape)
+        with np.errstate(over="ignore"):
+            numbers = (low + (high - low) * u).astype(dtype)
+        return np.minimum(numbers, largest, out=numbers).reshape(shape)
 
     return run
+
+
+def below(high, dtype):
+    """The largest number of `dtype` that is less than `high`, to which a number just below it could round up."""
+    nearest = np.asarray(high, dtype)
+    return nearest if float(nearest) < high else np.nextafter(nearest, np.asarray(-np.inf, dtype))
 
 
 def normal_kernel(seed, call, /, *, shape, mean, std, dtype, device, window):
@@ -81,48 +98,83 @@ def normal_kernel(seed, call, /, *, shape, mean, std, dtype, device, window):
     return run
 
 
-def random_spec(name, shape, dtype, device, window, **attrs):
-    """What a random op infers from the attributes that all of them have."""
+def random_spec(name, seed, call, shape, dtype, device, window, **attrs):
+    """What a random op of a float type infers from the arguments that all of them have."""
     dtype, device, shape = as_dtype(dtype), as_device(device), as_shape(name, shape)
     if CATEGORIES[dtype] != 2:
         raise TypeError(f"{name}: dtype {dtype} is not a float type")
-    attrs |= {"shape": shape, "dtype": dtype, "device": device, "window": window}
+    check_state(name, seed, call)
+    attrs |= {"shape": shape, "dtype": dtype, "device": device, "window": as_window(name, window, shape)}
     return Checked(TensorSpec(shape, dtype, device), attrs)
 
 
-@define(uniform_kernel)
+def as_float(name, number):
+    """`number` as a float; TypeError for what is not an int or a float."""
+    if type(number) not in (int, float):
+        raise TypeError(f"{name}: {number!r} is not an int or a float")
+    return float(number)
+
+
+def check_state(name, seed, call):
+    """TypeError unless seed and call are ints, or 0-d tensors of them."""
+    if any(spec.shape != () or category(spec.dtype) != 1 for spec in (seed, call)):
+        raise TypeError(f"{name}: seed {seed} and call {call} must be ints")
+
+
+def as_window(name, window, shape):
+    """`window` with its shape and starts as tuples of ints, or None; ValueError unless a tensor of `shape` lies in it."""
+    if window is None:
+        return None
+    if not isinstance(window, tuple) or len(window) != 2:
+        raise TypeError(f"{name}: window {window!r} is not (global shape, starts)")
+    whole, starts = as_shape(name, window[0]), as_shape(name, window[1])
+    if not len(whole) == len(starts) == len(shape):
+        raise ValueError(f"{name}: window {window} and shape {shape} differ in their number of dims")
+    if any(start + n > size for start, n, size in zip(starts, shape, whole, strict=True)):
+        raise ValueError(f"{name}: shape {shape} at {starts} does not lie in {whole}")
+    return whole, starts
+
+
+@define(uniform_kernel, numbers=(0, 1))
 def uniform(seed, call, /, *, shape, low=0.0, high=1.0, dtype=float32, device=None, window=None):
     """Numbers drawn evenly from [low, high), a tensor of `shape`. `window` = (global shape, starts) draws a part of a larger tensor."""
-    if not low <= high:
-        raise ValueError(f"uniform: low {low} is above high {high}")
-    return random_spec("uniform", shape, dtype, device, window, low=float(low), high=float(high))
+    low, high = as_float("uniform", low), as_float("uniform", high)
+    if not low <= high or math.isinf(high - low):
+        raise ValueError(f"uniform: low {low} and high {high} are no finite interval")
+    return random_spec("uniform", seed, call, shape, dtype, device, window, low=low, high=high)
 
 
-@define(normal_kernel)
+@define(normal_kernel, numbers=(0, 1))
 def normal(seed, call, /, *, shape, mean=0.0, std=1.0, dtype=float32, device=None, window=None):
     """Normally distributed numbers, a tensor of `shape`. `window` = (global shape, starts) draws a part of a larger tensor."""
-    if std < 0:
+    mean, std = as_float("normal", mean), as_float("normal", std)
+    if not std >= 0:
         raise ValueError(f"normal: std {std} is negative")
-    return random_spec("normal", shape, dtype, device, window, mean=float(mean), std=float(std))
+    return random_spec("normal", seed, call, shape, dtype, device, window, mean=mean, std=std)
 
 
 def integers_kernel(seed, call, /, *, shape, low, high, device, window):
     def run(seed, call):
         high_word, low_word = words(global_indices(shape, window), call, seed, 2)
-        span = np.uint64(high - low)
+        word = (high_word << SHIFT) | low_word
         # A 64-bit word modulo the span: for spans below 2^32 no value is more likely than another by over 2^-32 of itself.
-        return (((high_word << SHIFT) | low_word) % span).astype(np.int64).reshape(shape) + low
+        offset = word % np.uint64(high - low) if high - low < 2**64 else word
+        return (offset + np.uint64(low % 2**64)).astype(np.int64).reshape(shape)  # modulo 2^64, as int64 counts
 
     return run
 
 
-@define(integers_kernel)
+@define(integers_kernel, numbers=(0, 1))
 def integers(seed, call, /, *, shape, low=0, high, device=None, window=None):
     """int64 numbers drawn evenly from [low, high), a tensor of `shape`."""
-    if not low < high:
-        raise ValueError(f"integers: low {low} must be below high {high}")
+    if type(low) is not int or type(high) is not int:
+        raise TypeError(f"integers: low {low!r} and high {high!r} must be ints")
+    if not -(2**63) <= low < high <= 2**63:
+        raise ValueError(f"integers: low {low} must be below high {high}, and both in the range of int64")
+    check_state("integers", seed, call)
     shape, device = as_shape("integers", shape), as_device(device)
-    return Checked(TensorSpec(shape, int64, device), {"shape": shape, "low": low, "high": high, "device": device, "window": window})
+    attrs = {"shape": shape, "low": low, "high": high, "device": device, "window": as_window("integers", window, shape)}
+    return Checked(TensorSpec(shape, int64, device), attrs)
 
 
 def dropout_kernel(x, seed, call, /, *, p, window):
@@ -130,16 +182,19 @@ def dropout_kernel(x, seed, call, /, *, p, window):
 
     def run(a, seed, call):
         keep = unit(global_indices(a.shape, window), call, seed, float32).reshape(a.shape) >= p
-        return np.where(keep, a * np.asarray(scale, a.dtype), np.zeros((), a.dtype))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(keep, a * np.asarray(scale, a.dtype), np.zeros((), a.dtype))
 
     return run
 
 
-@define(dropout_kernel, linear=(0,))
+@define(dropout_kernel, linear=(0,), numbers=(1, 2))
 def dropout_mask(x, seed, call, /, *, p, window=None):
     """x / (1 - p) where a uniform number of the element's index is at least p, 0 elsewhere. The same seed and call, the same mask."""
+    p = as_float("dropout_mask", p)
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout: p is {p}, expected a probability between 0 and 1")
+        raise ValueError(f"dropout_mask: p is {p}, expected a probability between 0 and 1")
     if CATEGORIES[x.dtype] != 2:
-        raise TypeError(f"dropout: {x} is not of a float type")
-    return Checked(x, {"p": float(p), "window": window})
+        raise TypeError(f"dropout_mask: {x} is not of a float type")
+    check_state("dropout_mask", seed, call)
+    return Checked(x, {"p": p, "window": as_window("dropout_mask", window, x.shape)})

@@ -4,7 +4,7 @@ import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_, float32, int64
 from flow_core.op import Checked, define
-from flow_core.spec import as_dim, as_dims
+from flow_core.spec import as_dim, as_dims, num_elements
 
 
 def reduced(name, x, dim, keepdim, dtype):
@@ -41,12 +41,12 @@ def sum(x, /, *, dim=None, keepdim=False):
 
 
 def mean_kernel(x, /, *, dim, keepdim):
-    total = reduction(np.add)(x, dim=dim, keepdim=keepdim)
-    count = int(np.prod([x.shape[d] for d in dim]))
+    wide = float32 if x.dtype.itemsize == 2 else x.dtype
+    count = np.asarray(num_elements([x.shape[d] for d in dim]), wide)
 
     def run(a):
         with np.errstate(all="ignore"):
-            return np.asarray(total(a) / np.asarray(count, x.dtype), x.dtype)
+            return np.asarray(np.add.reduce(a, axis=dim, dtype=wide, keepdims=keepdim) / count, x.dtype)
 
     return run
 
