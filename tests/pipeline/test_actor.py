@@ -1,11 +1,12 @@
 """The state machine: it acts just when inputs are full and outputs free, and never deadlocks."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from flow_pipeline import Actor, Edge, Plan, Task
 from flow_pipeline.actor import Act, Done, Filled, GiveBack, Returned, Send, Start
 from flow_pipeline.testing import interleave, mixing_functions, plans, sequential
-from hypothesis import given
-from hypothesis import strategies as st
 
 PLAN = Plan(
     (Task("a", 0, 2), Task("b", 1, 2), Task("c", 2, 2), Task("d", 3, 2)),

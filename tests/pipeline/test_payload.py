@@ -4,10 +4,11 @@ import importlib.util
 
 import numpy as np
 import pytest
-from flow_pipeline.payload import pack, unpack
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
+from flow_pipeline.payload import pack, unpack
 
 DTYPES = [np.dtype(name) for name in ("?", "<i1", "<u2", "<i4", ">i4", "<f2", "<f4", ">f8", "<c16", "<M8[s]", "<U3")]
 if importlib.util.find_spec("ml_dtypes"):  # flow_pipeline itself does not need it
@@ -61,7 +62,7 @@ def test_a_payload_comes_out_as_it_went_in(value):
 
 @pytest.mark.parametrize("value", [{1, 2}, [object()], {1: 2}, np.array([None]), np.zeros(2, [("a", "<i4")]), 1j])
 def test_what_a_message_cannot_hold_is_refused(value):
-    with pytest.raises(TypeError, match="a message holds numpy arrays.*got a|cannot be sent: it has no name"):
+    with pytest.raises(TypeError, match=r"a message holds numpy arrays.*got a|cannot be sent: it has no name"):
         pack(value)
 
 

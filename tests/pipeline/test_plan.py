@@ -1,10 +1,11 @@
 """Plans, credits and the clock: what is proven is what runs."""
 
 import pytest
-from flow_pipeline import Costs, Edge, Plan, Schedule, Task, credits, plan_of, play, schedule, schedule_of, simulate
-from flow_pipeline.testing import interleave, mixing_functions, ordered_plans, plans, sequential
 from hypothesis import event, given
 from hypothesis import strategies as st
+
+from flow_pipeline import Costs, Edge, Plan, Schedule, Task, credits, plan_of, play, schedule, schedule_of, simulate
+from flow_pipeline.testing import interleave, mixing_functions, ordered_plans, plans, sequential
 
 SIZES = [(p, m) for p in (1, 2, 3, 5) for m in (1, 2, 4, 7)]
 

@@ -1,9 +1,10 @@
 """Schedules as values: text, proof, planted faults."""
 
 import pytest
-from flow_pipeline import Action, Schedule, plan_of, schedule
 from hypothesis import given
 from hypothesis import strategies as st
+
+from flow_pipeline import Action, Schedule, plan_of, schedule
 
 NAMES = ("gpipe", "1f1b")
 SIZES = [(p, m) for p in (1, 2, 3, 4, 8) for m in (1, 2, 3, 8, 13)]
@@ -72,7 +73,7 @@ def test_schedule_deadlock_free(name, p, m):
 def test_rendezvous_finds_the_deadlock_of_a_batched_skip():
     table = schedule("1f1b", 4, 6, skips=((0, 3),))
     assert table.verify(rendezvous=False) == (4, 3, 2, 1)
-    with pytest.raises(ValueError, match="sends wait for their receives.*BW1@3 on device 3 -> F3@0 on device 0"):
+    with pytest.raises(ValueError, match=r"sends wait for their receives.*BW1@3 on device 3 -> F3@0 on device 0"):
         table.verify()
     plan_of(table).verify()
 
@@ -96,10 +97,11 @@ def test_verify_finds_every_fault_that_is_planted():
         with_device(table, 0, (*first, Action("F", 0, 7))).verify()
     with pytest.raises(ValueError, match="expected BW2@0, or B2@0 and W2@0; found B2@0"):
         with_device(table, 0, (*first[:-1], Action("B", 0, 2))).verify()
-    with pytest.raises(ValueError, match=r"share a device: F2@0 on device 1, BW2@0 on device 0"):
-        without = [a for a in first if a != Action("F", 0, 2)]
-        with_device(with_device(table, 0, without), 1, (Action("F", 0, 2), *table.devices[1])).verify()
-    with pytest.raises(ValueError, match="deadlock, each waits for the one before: .*BW0@0 on device 0"):
+    moved = with_device(table, 0, [a for a in first if a != Action("F", 0, 2)])
+    moved = with_device(moved, 1, (Action("F", 0, 2), *table.devices[1]))
+    with pytest.raises(ValueError, match="share a device: F2@0 on device 1, BW2@0 on device 0"):
+        moved.verify()
+    with pytest.raises(ValueError, match=r"deadlock, each waits for the one before: .*BW0@0 on device 0"):
         swap(table, 0, 0, 2).verify()
     with pytest.raises(ValueError, match="device 0 holds 2 microbatches, more than memory_limit=1"):
         table.verify(memory_limit=1)
@@ -107,5 +109,5 @@ def test_verify_finds_every_fault_that_is_planted():
 
 @pytest.mark.parametrize(("name", "p", "m"), [("2f2b", 2, 2), ("1f1b", 0, 2), ("1f1b", 2, 0), ("1f1b", 2, 1.5)])
 def test_schedules_that_do_not_exist_are_refused(name, p, m):
-    with pytest.raises(ValueError, match="no schedule is named '2f2b'; there are gpipe|is a number of 1 or more"):
+    with pytest.raises(ValueError, match=r"no schedule is named '2f2b'; there are gpipe|is a number of 1 or more"):
         schedule(name, p, m)

@@ -1,6 +1,7 @@
 """The simulator against closed forms and published numbers."""
 
 import pytest
+
 from flow_pipeline import Costs, Schedule, schedule, simulate
 
 # arXiv 2401.10241, Tables 5 and 9, column 1F1B: stages, microbatches, F, B, W and hop in ms, the published bubble rate
@@ -47,7 +48,7 @@ def test_a_number_is_a_devices_share_and_a_sequence_is_each_stages_cost():
 
 
 def test_an_order_that_deadlocks_is_not_simulated():
-    with pytest.raises(ValueError, match="mine deadlocks: .*verify"):
+    with pytest.raises(ValueError, match=r"mine deadlocks: .*verify"):
         simulate(Schedule.parse("mine: 1 stages, 1 microbatches\ndevice 0: BW0 F0"), Costs(1, 1, 1))
 
 

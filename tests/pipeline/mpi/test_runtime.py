@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+
 from flow_pipeline import PipelineError, Runtime, StallError, plan_of, run, schedule
 from flow_sbp.mpi import MpiComm
 

@@ -1,6 +1,7 @@
 """Train a chain of small linear layers, dp = 1, pp = ranks, by 1F1B: losses equal the dense run in numpy."""
 
 import numpy as np
+
 from flow_pipeline import Runtime, plan_of, schedule
 from flow_sbp.mpi import MpiComm
 

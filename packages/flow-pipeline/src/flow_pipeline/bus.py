@@ -8,11 +8,11 @@ waits for a buffer inside the communicator, and a large array is copied once at 
 from collections import deque
 
 import numpy as np
-from flow_sbp.comm import Comm, Request
 
 from flow_pipeline.actor import Event, Filled, GiveBack, Returned, Send
 from flow_pipeline.payload import pack, unpack
 from flow_pipeline.plan import Edge, Plan
+from flow_sbp.comm import Comm, Request
 
 HEADER_BYTES = 512
 """The description's length (8 bytes), then its beginning."""

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 
 import numpy as np
+
 from flow_sbp.comm import Comm
 
 BYTES = 2048

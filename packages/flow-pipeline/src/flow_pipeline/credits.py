@@ -49,9 +49,10 @@ def plan_of(schedule: Schedule, ranks: Sequence[int] | None = None, *, outputs: 
         BW<s>(mb, saved, g, *skip_gradients) -> (g, *skip_gradients)     the last stage takes no g, stage 0 gives none
         B<s>(mb, saved, g, ...) -> (g, ..., held)     W<s>(mb, held)     out(mb, out)
 
-    The task `out` is on the last stage's rank; what it returns is the result of a run. Without `outputs` it is left out,
-    and F of the last stage returns only what it saves. A single output is returned as it is, not in a tuple. ValueError if the schedule does not verify, or if a stage
-    takes microbatches in another order than 0, 1, 2 ..., or if a stage is on two devices, or has both BW and B.
+    The task `out` is on the last stage's rank; what it returns is the result of a run. Without `outputs` it is left
+    out, and F of the last stage returns only what it saves. A single output is returned as it is, not in a tuple.
+    ValueError if the schedule does not verify, or if a stage takes microbatches in another order than 0, 1, 2 ..., or
+    if a stage is on two devices, or has both BW and B.
     """
     schedule.verify(rendezvous=False)
     ranks = tuple(range(schedule.num_devices)) if ranks is None else tuple(ranks)

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable
 def topological_order(nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable, Hashable]]):
     """`(order, cycle)`: every node after its sources and `()`, or the part that has an order and one cycle.
 
-    `edges` are (before, after). A cycle is a tuple of nodes in which each comes before the next, and the last before the
-    first. The same input gives the same output: nodes without sources go first, in the order given.
+    `edges` are (before, after). A cycle is a tuple of nodes in which each comes before the next, and the last before
+    the first. The same input gives the same output: nodes without sources go first, in the order given.
     """
     after: dict = {node: [] for node in nodes}
     num_before = dict.fromkeys(after, 0)

@@ -1,7 +1,7 @@
 """What a message holds: a tree of lists, tuples, dicts and plain values with numpy arrays as its leaves.
 
-`pack` splits it into a description (JSON) and the arrays' bytes, `unpack` puts it together again. Nothing is pickled, and
-each message describes itself, so shapes may change from one to the next.
+`pack` splits it into a description (JSON) and the arrays' bytes, `unpack` puts it together again. Nothing is pickled,
+and each message describes itself, so shapes may change from one to the next.
 """
 
 import json
@@ -65,7 +65,7 @@ def _rebuild(node: Any, arrays) -> Any:
 
 
 def _dtype_name(dtype: np.dtype) -> str:
-    """A name that leads back to `dtype`: numpy's own code ("<f4"), or the name that another library gave ("bfloat16")."""
+    """A name that leads back to `dtype`: numpy's own code ("<f4"), or what another library calls it ("bfloat16")."""
     if not dtype.hasobject:
         for name in (dtype.str, dtype.name):
             try:

@@ -6,6 +6,7 @@ A plan is proven before it runs: `verify` unrolls it into single firings and sho
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from flow_pipeline.order import topological_order
 
@@ -25,7 +26,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Edge:
-    """One output of `src`, in `credits` registers, each read by every task in `dst`, in the order in which it is filled."""
+    """One output of `src`, in `credits` registers; every task in `dst` reads each, in the order filled."""
 
     name: str
     src: str
@@ -77,7 +78,8 @@ class Plan:
                     raise ValueError(f"the order of rank {rank} names {name!r}, which is no task of that rank")
                 if count != self.task[name].firings:
                     raise ValueError(
-                        f"the order of rank {rank} names {name!r} {count} times, it fires {self.task[name].firings} times"
+                        f"the order of rank {rank} names {name!r} {count} times, "
+                        f"it fires {self.task[name].firings} times"
                     )
 
     @cached_property
@@ -134,7 +136,7 @@ class Plan:
             for name in order:
                 line.append((name, count[name]))
                 count[name] += 1
-            waits += zip(line, line[1:], strict=False)
+            waits += pairwise(line)
         order, cycle = topological_order(nodes, waits)
         if cycle:
             words = " -> ".join(f"{name}[{n}]" for name, n in (*cycle, cycle[0]))

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from flow_sbp.comm import Comm
-
 from flow_pipeline.actor import Act, Crew, Done, Event, Instruction
 from flow_pipeline.bus import Bus
 from flow_pipeline.control import GOODBYE, Control
 from flow_pipeline.plan import Plan
+from flow_sbp.comm import Comm
 
 TAG = 1 << 14
 """The first of the tags that a runtime uses. Two runtimes alive on one communicator need ranges that do not meet."""
@@ -52,11 +51,12 @@ class Runtime:
       one edge, a tuple for several. Only this rank's tasks are looked up.
     - Without `comm`, all tasks run in this process, whatever their ranks.
     - Values within a rank are handed on as they are; those to other ranks are what `flow_pipeline.payload.pack` takes:
-      numpy arrays of any dtype and shape, in lists, tuples, dicts. An array handed out must not change until `run` ends.
-    - If a function raises, every rank in `run` or `close` raises a `PipelineError` that names the task. Start MPI programs
-      by `python -m mpi4py`, so that the ranks that are elsewhere end as well.
-    - `timeout`: seconds in which this rank neither acts nor receives anything, after which it raises a `StallError` that
-      says which task waits for what. It must be longer than the longest act of any rank.
+      numpy arrays of any dtype and shape, in lists, tuples, dicts. An array handed out must not change until `run`
+      ends.
+    - If a function raises, every rank in `run` or `close` raises a `PipelineError` that names the task. Start MPI
+      programs by `python -m mpi4py`, so that the ranks that are elsewhere end as well.
+    - `timeout`: seconds in which this rank neither acts nor receives anything, after which it raises a `StallError`
+      that says which task waits for what. It must be longer than the longest act of any rank.
 
     Leave it by `close` on every rank, or use it as a context manager. ValueError for a plan that does not verify, for
     a task without a function, and for ranks that `comm` does not have.
@@ -91,9 +91,10 @@ class Runtime:
     def run(self, inputs: Mapping[str, Sequence] | None = None, keep: Iterable[str] = ()) -> dict[str, Any]:
         """Fire every task as often as the plan says, and return what the tasks that fill no edge returned.
 
-        The result has such a task's last value, or the list of all if its name is in `keep`: without `keep`, memory does
-        not grow with the number of firings. `inputs[task][index]` is an extra argument, the first after the index; names
-        of other ranks' tasks are ignored, so that all ranks may make the same call. Returns when this rank is through.
+        The result has such a task's last value, or the list of all if its name is in `keep`: without `keep`, memory
+        does not grow with the number of firings. `inputs[task][index]` is an extra argument, the first after the index;
+        names of other ranks' tasks are ignored, so that all ranks may make the same call. Returns when this rank is
+        through; no array that its functions handed out is under way then.
         """
         if self.failed:
             raise PipelineError(f"this runtime has ended: {self.failed}")
@@ -164,9 +165,8 @@ class Runtime:
             self.failed = text
             raise PipelineError(text)
         if self.timeout is not None and time.monotonic() - self.last_progress > self.timeout:
-            text = (
-                f"rank {self._rank} made no progress for {self.timeout:g} s:\n{self.where() or 'waits for the others'}"
-            )
+            where = self.where() or "it waits for the others"
+            text = f"rank {self._rank} made no progress for {self.timeout:g} s:\n{where}"
             self._fail(text)
             raise StallError(text)
         time.sleep(0 if idle < SPINS else min(1e-5 * (idle - SPINS), LONGEST_SLEEP))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from flow_pipeline.order import topological_order
 
@@ -101,7 +102,7 @@ class Schedule:
         ValueError names the actions at fault, or the device above `memory_limit`.
         """
         self._verify_complete()
-        order = [(a, b) for actions in self.devices for a, b in zip(actions, actions[1:], strict=False)]
+        order = [(a, b) for actions in self.devices for a, b in pairwise(actions)]
         data = [(source, action) for action in self.where for source in self.sources(action)]
         self._verify_acyclic(order + data, "")
         if rendezvous:

@@ -13,8 +13,8 @@ def schedule(
 ) -> Schedule:
     """The schedule of that name, one of `SCHEDULES`, with a stage a device.
 
-    `skips` are connections (src stage, dst stage) beside the chain; `forward_only` leaves the gradients out (inference).
-    ValueError for a name that is not known and for counts below 1.
+    `skips` are connections (src stage, dst stage) beside the chain; `forward_only` leaves the gradients out, for
+    inference. ValueError for a name that is not known and for counts below 1.
 
     >>> print(schedule("1f1b", 2, 3))
     1f1b: 2 stages, 3 microbatches

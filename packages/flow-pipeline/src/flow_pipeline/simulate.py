@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flow_pipeline.order import topological_order
 from flow_pipeline.schedule import Action, Schedule
@@ -84,7 +85,7 @@ class Timeline:
 
     @property
     def stage_bubble_rate(self) -> float:
-        """(T - busy) / T of the device with the longest T, from its own first start to its last end (arXiv 2401.10241)."""
+        """(T - busy) / T of the device with the longest T: its own first start to last end (arXiv 2401.10241)."""
         time, busy = max((s[-1].end - s[0].start, busy) for s, busy in zip(self.spans, self.busy, strict=True))
         return (time - busy) / time
 
@@ -110,7 +111,7 @@ def simulate(schedule: Schedule, costs: Costs) -> Timeline:
     """
     forward, backward, weight = (costs.stage(name, schedule) for name in ("forward", "backward", "weight"))
     times = {"F": forward, "B": backward, "W": weight, "BW": [b + w for b, w in zip(backward, weight, strict=True)]}
-    before = {b: a for actions in schedule.devices for a, b in zip(actions, actions[1:], strict=False)}
+    before = {b: a for actions in schedule.devices for a, b in pairwise(actions)}
     sources = {action: tuple(schedule.sources(action)) for action in schedule.where}
     edges = [*((a, b) for b, a in before.items()), *((a, b) for b, many in sources.items() for a in many)]
     order, cycle = topological_order(schedule.where, edges)

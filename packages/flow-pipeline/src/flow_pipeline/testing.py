@@ -94,8 +94,8 @@ def interleave(
 ) -> tuple[dict[str, list], bool]:
     """Run the actors, with `choose(n)` in 0..n-1 picking what happens next: `(what sinks returned, all got through)`.
 
-    Messages of one edge and reader stay in order, everything else may overtake; several acts of a rank may be under way.
-    Asserts at each step that no edge has more full registers than credits.
+    Messages of one edge and reader stay in order, everything else may overtake; several acts of a rank may be under
+    way. Asserts at each step that no edge has more full registers than credits.
     """
     crews = {rank: Crew(plan, rank) for rank in plan.ranks}
     ways: dict[Any, deque] = {}
@@ -130,7 +130,7 @@ def interleave(
 
 
 class RendezvousComm:
-    """What the runtime needs of a communicator, between threads, without buffers: a send ends when its receive is posted.
+    """What the runtime needs of a communicator, between threads, without buffers: a send ends when it is received.
 
     (flow_sbp's simulated ranks keep what is sent in mailboxes, so they hide who would wait for whom.)
     """
