@@ -4,6 +4,7 @@ Written apart from `plan` and in plain Python sets, so that each can be held aga
 """
 
 import math
+from bisect import bisect_left
 from itertools import product
 
 from flow_sbp.cells import check_pair, kept_axes
@@ -44,7 +45,7 @@ def _by_cell(layout, edges, kept, classes):
     for rank in layout.placement.ranks:
         at = dict(zip(layout.placement.axes, layout.placement.coordinates(rank), strict=True))
         spans = [
-            [i for i in range(len(e) - 1) if s.start <= e[i] and e[i + 1] <= s.stop]
+            range(bisect_left(e, s.start), bisect_left(e, s.stop))
             for e, s in zip(edges, layout.local_slices(rank), strict=True)
         ]
         for cell in product(*spans):

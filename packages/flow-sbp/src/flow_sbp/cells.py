@@ -48,7 +48,7 @@ def kept_axes(src, dst):
 
 def cells(src, dst):
     """The Cells of a transition between two layouts of one tensor."""
-    edges = [np.unique(a + b) for a, b in zip(src.bounds, dst.bounds, strict=True)]
+    edges = [np.array(sorted({*a, *b})) for a, b in zip(src.bounds, dst.bounds, strict=True)]
     lows, highs = [e[:-1] for e in edges], [e[1:] for e in edges]
     kept = kept_axes(src, dst)
     resolved = [(op, tuple(a for a in axes if a not in kept)) for op, axes in src.partial_runs]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from flow_sbp.bound import lower_bound
 from flow_sbp.boxing import plan
 from flow_sbp.layout import Layout
 from flow_sbp.plan import Plan
@@ -52,13 +53,18 @@ def infer(rule, layouts, dtypes=None):
             _layout(layout.shape, layout.dtype, mesh, sbp, dims, pieces)
             for layout, sbp, dims in zip(layouts, row.inputs, bound.inputs, strict=True)
         )
+        cost = 0
         for pair in zip(layouts, targets, strict=True):
             if pair not in costs:
-                costs[pair] = 0 if pair[0] == pair[1] else plan(*pair).bytes_on_wire
-        pairs = list(zip(layouts, targets, strict=True))
-        key = sum(costs[pair] for pair in pairs), sum(src != dst for src, dst in pairs), number
-        if best is None or key < best[0]:
-            best = key, row, targets, pieces
+                costs[pair] = lower_bound(*pair)  # which plans reach, and which is quicker to tell
+            cost += costs[pair]
+            if best and cost > best[0][0]:
+                break
+        num_moved = sum(src != dst for src, dst in zip(layouts, targets, strict=True))
+        if best is None or (cost, num_moved, number) < best[0]:
+            best = (cost, num_moved, number), row, targets, pieces
+        if cost == num_moved == 0:
+            break
     _, row, targets, pieces = best
     dtypes = dtypes or (layouts[0].dtype,) * len(bound.outputs)
     outputs = tuple(
