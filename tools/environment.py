@@ -206,10 +206,7 @@ def digest(package):
     """Changes when the package must be installed again; an editable install sees edits of its Python by itself."""
     found = hashlib.sha256((package / "pyproject.toml").read_bytes())
     if (package / "CMakeLists.txt").exists():
-        # scikit-build-core lists the Python files when it installs, so a new one needs another install
-        modules = sorted(str(path.relative_to(package)) for path in (package / "src").rglob("*.py"))
         sources = sorted(path for path in (package / "csrc").rglob("*") if path.is_file())
-        found.update("\0".join(modules).encode())
         for path in [package / "CMakeLists.txt", *sources]:
             found.update(f"\0{path.relative_to(package)}\0".encode() + path.read_bytes())
     return found.hexdigest()
