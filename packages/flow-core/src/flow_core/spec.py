@@ -113,6 +113,22 @@ def as_dims(name, dim, ndim):
     return dims if ndim else ()
 
 
+def as_count(name, argument, number):
+    """The attribute `argument` as an int >= 0."""
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise TypeError(f"{name}: {argument} is {number!r}, expected an int")
+    if number < 0:
+        raise ValueError(f"{name}: {argument} is {number}, expected 0 or more")
+    return number.__index__()
+
+
+def as_float(name, argument, number):
+    """The attribute `argument` as a float."""
+    if type(number) not in (int, float):
+        raise TypeError(f"{name}: {argument} is {number!r}, expected an int or a float")
+    return float(number)
+
+
 def as_shape(name, shape):
     """`shape` (an int or a sequence of ints) as a tuple of ints >= 0."""
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)

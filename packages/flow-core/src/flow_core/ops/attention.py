@@ -6,6 +6,7 @@ import numpy as np
 
 from flow_core.op import Checked, define
 from flow_core.ops.nn import require_float, require_shapes, statistics_type, wide_type
+from flow_core.spec import as_float
 
 
 def scores(q, k, causal, scale):
@@ -43,7 +44,7 @@ def attention(q, k, v, /, *, causal=False, scale=None):
     sees no key gives zeros.
     """
     check_attention("attention", q, k, v)
-    scale = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else float(scale)
+    scale = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else as_float("attention", "scale", scale)
     out = q.with_shape((*q.shape[:-1], v.shape[-1]))
     lse = q.with_shape(q.shape[:-1]).with_dtype(statistics_type(q.dtype))
     return Checked((out, lse), {"causal": bool(causal), "scale": scale})
@@ -86,4 +87,4 @@ def attention_backward(g, q, k, v, out, lse, /, *, causal, scale):
     require_float("attention_backward", g, out, lse)
     require_shapes("attention_backward", (*q.shape[:-1], v.shape[-1]), g=g, out=out)
     require_shapes("attention_backward", q.shape[:-1], lse=lse)
-    return Checked((q, k, v), {"causal": causal, "scale": scale})
+    return Checked((q, k, v), {"causal": bool(causal), "scale": as_float("attention_backward", "scale", scale)})

@@ -18,16 +18,22 @@ def full_kernel(*, shape, fill_value, dtype, device):
 @define(full_kernel)
 def full(*, shape, fill_value, dtype=None, device=None):
     """A tensor of `shape` with every element `fill_value`, a Python number, which decides the dtype if none is given."""
-    check_number("full", fill_value)
-    dtype = SCALAR_DEFAULTS[type(fill_value)] if dtype is None else as_dtype(dtype)
+    dtype = as_dtype(type(fill_value) if dtype is None else dtype)
+    check_number("full", fill_value, dtype)
     shape, device = as_shape("full", shape), as_device(device)
     return Checked(TensorSpec(shape, dtype, device), {"shape": shape, "fill_value": fill_value, "dtype": dtype, "device": device})
 
 
-def check_number(name, fill_value):
-    """TypeError unless it is a Python number."""
+def check_number(name, fill_value, dtype):
+    """Errors unless `fill_value` is a Python number that `dtype` can hold."""
     if type(fill_value) not in SCALAR_DEFAULTS:
         raise TypeError(f"{name}: fill_value is a {type(fill_value).__name__}, expected a Python number")
+    if isinstance(fill_value, complex) and dtype.kind != "c":
+        raise TypeError(f"{name}: fill_value {fill_value} is complex and dtype {dtype} is not")
+    if dtype.kind in "iu":
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if not math.isfinite(fill_value) or not low <= int(fill_value) <= high:
+            raise ValueError(f"{name}: fill_value {fill_value} is out of the range of {dtype}, {low} to {high}")
 
 
 def zeros(*shape, dtype=float32, device=None):
@@ -96,6 +102,6 @@ def full_as_kernel(x, /, *, fill_value, dtype):
 @define(full_as_kernel)
 def full_as(x, /, *, fill_value, dtype=None):
     """A tensor of x's shape with every element `fill_value`; of x's dtype unless another is given. Reads nothing of x but its spec."""
-    check_number("full_as", fill_value)
     dtype = x.dtype if dtype is None else as_dtype(dtype)
+    check_number("full_as", fill_value, dtype)
     return Checked(x.with_dtype(dtype), {"fill_value": fill_value, "dtype": dtype})

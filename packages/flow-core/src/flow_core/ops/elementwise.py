@@ -31,7 +31,8 @@ def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x
     def infer_specs(*specs):
         shape = broadcast_shapes(name, *[spec.shape for spec in specs])
         device = one_device(name, specs)
-        return TensorSpec(shape, result or compute_dtype(specs), device)
+        dtype = compute_dtype(specs)
+        return TensorSpec(shape, result or dtype, device)
 
     def kernel(*specs):
         shape = broadcast_shapes(name, *[spec.shape for spec in specs])

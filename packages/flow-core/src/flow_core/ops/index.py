@@ -1,10 +1,12 @@
 """Taking and placing elements by position."""
 
+import operator
+
 import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_
 from flow_core.op import Checked, define
-from flow_core.spec import TensorSpec, as_shape, num_elements
+from flow_core.spec import TensorSpec, as_count, as_shape, num_elements
 
 
 def slice_kernel(x, /, *, index):
@@ -20,7 +22,7 @@ def as_numpy_index(index):
 def slice_(x, /, *, index):
     """x[index] for ints, slices, None and ... in `index` (normal form: ints, None, and ("slice", start, stop, step)). A view."""
     shape, normal, dim = [], [], 0
-    for i in index:
+    for i in as_items(index):
         if i is None:
             shape.append(1)
             normal.append(None)
@@ -41,6 +43,16 @@ def slice_(x, /, *, index):
             normal.append(i % size)
         dim += 1
     return Checked(x.with_shape([*shape, *x.shape[dim:]]), {"index": tuple(normal)})
+
+
+def as_items(index):
+    """The items of an index in the form that slice_ takes; TypeError for other forms."""
+    for i in index if isinstance(index, tuple) else (index,):
+        is_slice = isinstance(i, tuple) and i[:1] == ("slice",) and len(i) == 4 and i[3] != 0
+        fits = isinstance(index, tuple) and all(b is None or type(b) is int for b in (i[1:] if is_slice else (i,)))
+        if not fits:
+            raise TypeError(f'slice_: index {index!r} is not a tuple of ints, None, and ("slice", start, stop, step) with step not 0')
+    return index
 
 
 def slice_backward_kernel(g, /, *, index, shape):
@@ -73,8 +85,8 @@ def normal_index(x, index):
         if i is Ellipsis:
             out += [("slice", None, None, None)] * (x.ndim - num_dims)
         elif isinstance(i, slice):
-            out.append(("slice", *[None if s is None else s.__index__() for s in (i.start, i.stop, i.step)]))
-            if i.step is not None and i.step.__index__() == 0:
+            out.append(("slice", *[None if s is None else operator.index(s) for s in (i.start, i.stop, i.step)]))
+            if i.step is not None and operator.index(i.step) == 0:
                 raise ValueError("slice step cannot be zero")
         elif i is None:
             out.append(None)
@@ -139,7 +151,7 @@ def add_rows_kernel(g, ids, /, *, num_rows):
 @define(add_rows_kernel, linear=(0,))
 def add_rows(g, ids, /, *, num_rows):
     """A tensor of `num_rows` rows whose row r is the sum of those rows of g (*ids.shape, *rest) where ids is r: take_rows' gradient."""
-    (num_rows,) = as_shape("add_rows", num_rows)
+    num_rows = as_count("add_rows", "num_rows", num_rows)
     if CATEGORIES[ids.dtype] != 1:
         raise TypeError(f"add_rows: indices are {ids}, expected an integer type")
     if g.shape[: ids.ndim] != ids.shape:

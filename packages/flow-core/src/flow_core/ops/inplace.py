@@ -4,9 +4,9 @@ import flow_kernels
 import numpy as np
 from flow_kernels import reference
 
-from flow_core.dtype import CATEGORIES, float32, promote
+from flow_core.dtype import CATEGORIES, category, float32, promote
 from flow_core.op import Checked, InPlaceOp
-from flow_core.spec import broadcast_shapes
+from flow_core.spec import TensorSpec, as_float, broadcast_shapes
 
 
 def first(specs):
@@ -17,7 +17,8 @@ def check_target(name, x, src):
     """Errors unless src can be cast and broadcast into x."""
     if broadcast_shapes(name, x.shape, src.shape) != x.shape:
         raise ValueError(f"{name}: {src} does not broadcast to {x}")
-    if promote(x.dtype, src.dtype) is not x.dtype and CATEGORIES[x.dtype] < 2:
+    wide = promote(x.dtype, src.dtype)
+    if wide is not x.dtype and (CATEGORIES[x.dtype] < 2 or CATEGORIES[wide] == 3):
         raise TypeError(f"{name}: {src} cannot be stored in {x} without loss; cast it first")
 
 
@@ -85,9 +86,14 @@ def adamw_step(*tensors, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     for group in zip(params, exp_avgs, exp_avg_sqs, grads, strict=True):
         if any(t is not group[0] for t in group):
             raise ValueError(f"adamw_: parameter {group[0]} has state and gradient {group[1:]}; they must be alike")
-    if any(s.shape != () for s in scalars):
+    if any(type(p) is not TensorSpec or CATEGORIES[p.dtype] != 2 for p in params):
+        raise TypeError(f"adamw_: parameters {params} are not all tensors of float types")
+    if any(s.shape != () or category(s.dtype) not in (1, 2) for s in scalars):
         raise ValueError(f"adamw_: lr, step and grad_scale are {scalars}, expected numbers or 0-d tensors")
-    return Checked((), {"betas": betas, "eps": eps, "weight_decay": weight_decay})
+    if not isinstance(betas, tuple) or len(betas) != 2:
+        raise TypeError(f"adamw_: betas are {betas!r}, expected two numbers")
+    attrs = {"eps": as_float("adamw_", "eps", eps), "weight_decay": as_float("adamw_", "weight_decay", weight_decay)}
+    return Checked((), {"betas": tuple(as_float("adamw_", "betas", b) for b in betas), **attrs})
 
 
 adamw_ = InPlaceOp("adamw_", adamw_step, {"cpu": adamw_kernel}, lambda tensors: 3 * ((len(tensors) - 3) // 4), numbers=...)

@@ -4,7 +4,7 @@ import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_, float32, promote
 from flow_core.op import Checked, define
-from flow_core.spec import TensorSpec, as_shape, broadcast_shapes, num_elements
+from flow_core.spec import TensorSpec, as_count, broadcast_shapes, num_elements
 
 
 def product_dtype(name, x, y):
@@ -70,7 +70,7 @@ def linear(x, weight, bias=None, /, *, num_in=1):
     The output is (*rows, *out), bias (*out). With one dim each this is PyTorch's linear; with more, as (heads, head_dim), the dims
     stay apart so that each can be split over ranks by itself.
     """
-    (num_in,) = as_shape("linear", num_in)
+    num_in = as_count("linear", "num_in", num_in)
     if x.ndim < num_in or weight.ndim < num_in or x.shape[x.ndim - num_in :] != weight.shape[weight.ndim - num_in :]:
         raise ValueError(f"linear: the last {num_in} dims of input {x} and weight {weight} must agree")
     out = weight.shape[: weight.ndim - num_in]
@@ -94,6 +94,7 @@ def linear_weight_kernel(g, x, /, *, num_in):
 @define(linear_weight_kernel, linear=(0, 1))
 def linear_weight(g, x, /, *, num_in=1):
     """The sum over rows of g's outer product with x: g (*rows, *out), x (*rows, *in) give (*out, *in). The gradient of linear's weight."""
+    num_in = as_count("linear_weight", "num_in", num_in)
     lead = x.ndim - num_in
     if lead < 0 or g.shape[:lead] != x.shape[:lead]:
         raise ValueError(f"linear_weight: {g} and {x} must agree in their leading {lead} dims")
@@ -112,6 +113,7 @@ def linear_input_kernel(g, weight, /, *, num_in):
 @define(linear_input_kernel, linear=(0, 1))
 def linear_input(g, weight, /, *, num_in=1):
     """g (*rows, *out) times weight (*out, *in): (*rows, *in). The gradient of linear's input."""
+    num_in = as_count("linear_input", "num_in", num_in)
     num_out = weight.ndim - num_in
     if num_out < 0 or g.ndim < num_out or g.shape[g.ndim - num_out :] != weight.shape[:num_out]:
         raise ValueError(f"linear_input: {g} must end with the output dims {weight.shape[:num_out]} of weight {weight}")

@@ -6,7 +6,7 @@ from flow_kernels import reference
 
 from flow_core.dtype import CATEGORIES, float32, float64, int64
 from flow_core.op import Checked, define
-from flow_core.spec import TensorSpec, as_dim
+from flow_core.spec import TensorSpec, as_dim, as_float
 
 
 def require_float(name, *specs):
@@ -143,7 +143,7 @@ def layer_norm(x, weight=None, bias=None, /, *, eps=1e-5):
     """
     check_norm("layer_norm", x, weight=weight, bias=bias)
     rows = x.with_shape(x.shape[:-1]).with_dtype(statistics_type(x.dtype))
-    return Checked((x, rows, rows), {"eps": float(eps)})
+    return Checked((x, rows, rows), {"eps": as_float("layer_norm", "eps", eps)})
 
 
 def check_norm(name, x, **affine):
@@ -176,10 +176,19 @@ def cross_entropy_kernel(logits, targets, /, *, ignore_index):
     stats = statistics_type(logits.dtype)
 
     def with_statistics(logits, targets):
+        check_classes(logits, targets, ignore_index)
         losses, lse = run(logits, targets)
         return losses, np.asarray(lse, stats)
 
     return with_statistics
+
+
+def check_classes(logits, targets, ignore_index):
+    """ValueError if a target is no class: in float64, where numpy would count a negative one from the end."""
+    if logits.dtype == float64:
+        wrong = targets[(targets != ignore_index) & ((targets < 0) | (targets >= logits.shape[-1]))]
+        if wrong.size:
+            raise ValueError(f"cross_entropy_rows: target {wrong[0]} is not in [0, {logits.shape[-1]})")
 
 
 def check_targets(name, logits, targets):

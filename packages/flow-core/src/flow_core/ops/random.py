@@ -11,7 +11,7 @@ import numpy as np
 from flow_core.device import as_device
 from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, category, float16, float32, float64, int64
 from flow_core.op import Checked, define
-from flow_core.spec import TensorSpec, as_shape, num_elements
+from flow_core.spec import TensorSpec, as_float, as_shape, num_elements
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 KEY_STEPS = 0x9E3779B9, 0xBB67AE85
@@ -22,6 +22,7 @@ SHIFT = np.uint64(32)
 
 def philox(blocks, call, seed):
     """The four 32-bit words of each block, uint64 arrays of blocks' shape. blocks: uint64 array; call, seed: ints below 2^64."""
+    call, seed = int(call), int(seed)  # they may be 0-d arrays
     c0, c1 = blocks & LOW, blocks >> SHIFT
     c2, c3 = np.full_like(blocks, call & 0xFFFFFFFF), np.full_like(blocks, call >> 32)
     k0, k1 = seed & 0xFFFFFFFF, seed >> 32
@@ -108,13 +109,6 @@ def random_spec(name, seed, call, shape, dtype, device, window, **attrs):
     return Checked(TensorSpec(shape, dtype, device), attrs)
 
 
-def as_float(name, number):
-    """`number` as a float; TypeError for what is not an int or a float."""
-    if type(number) not in (int, float):
-        raise TypeError(f"{name}: {number!r} is not an int or a float")
-    return float(number)
-
-
 def check_state(name, seed, call):
     """TypeError unless seed and call are ints, or 0-d tensors of them."""
     if any(spec.shape != () or category(spec.dtype) != 1 for spec in (seed, call)):
@@ -138,7 +132,7 @@ def as_window(name, window, shape):
 @define(uniform_kernel, numbers=(0, 1))
 def uniform(seed, call, /, *, shape, low=0.0, high=1.0, dtype=float32, device=None, window=None):
     """Numbers drawn evenly from [low, high), a tensor of `shape`. `window` = (global shape, starts) draws a part of a larger tensor."""
-    low, high = as_float("uniform", low), as_float("uniform", high)
+    low, high = as_float("uniform", "low", low), as_float("uniform", "high", high)
     if not low <= high or math.isinf(high - low):
         raise ValueError(f"uniform: low {low} and high {high} are no finite interval")
     return random_spec("uniform", seed, call, shape, dtype, device, window, low=low, high=high)
@@ -147,7 +141,7 @@ def uniform(seed, call, /, *, shape, low=0.0, high=1.0, dtype=float32, device=No
 @define(normal_kernel, numbers=(0, 1))
 def normal(seed, call, /, *, shape, mean=0.0, std=1.0, dtype=float32, device=None, window=None):
     """Normally distributed numbers, a tensor of `shape`. `window` = (global shape, starts) draws a part of a larger tensor."""
-    mean, std = as_float("normal", mean), as_float("normal", std)
+    mean, std = as_float("normal", "mean", mean), as_float("normal", "std", std)
     if not std >= 0:
         raise ValueError(f"normal: std {std} is negative")
     return random_spec("normal", seed, call, shape, dtype, device, window, mean=mean, std=std)
@@ -191,7 +185,7 @@ def dropout_kernel(x, seed, call, /, *, p, window):
 @define(dropout_kernel, linear=(0,), numbers=(1, 2))
 def dropout_mask(x, seed, call, /, *, p, window=None):
     """x / (1 - p) where a uniform number of the element's index is at least p, 0 elsewhere. The same seed and call, the same mask."""
-    p = as_float("dropout_mask", p)
+    p = as_float("dropout_mask", "p", p)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout_mask: p is {p}, expected a probability between 0 and 1")
     if CATEGORIES[x.dtype] != 2:
