@@ -40,6 +40,23 @@ def stage_functions(stage: int, num_stages: int, inputs, grads: list, *, skip: b
     return {f"F{stage}": forward, f"BW{stage}": backward, "out": lambda mb, y: float(y.sum())}
 
 
+def split_functions(stage: int, num_stages: int, inputs, grads: list, *, skip: bool = False) -> dict:
+    """The same with the gradient of the weight apart, in W."""
+    functions = stage_functions(stage, num_stages, inputs, [], skip=skip)
+    whole = functions.pop(f"BW{stage}")
+
+    def backward(mb, saved, *gradients):
+        given = whole(mb, saved, *gradients)
+        x, skipped = saved
+        held = (sum(skipped, x), sum(gradients[1:], gradients[0]) if gradients else np.ones_like(x))
+        return (*(given if isinstance(given, tuple) else (given,)), held) if stage else held
+
+    def weight(mb, held):
+        grads.append(float((held[0] * held[1]).sum()))
+
+    return functions | {f"B{stage}": backward, f"W{stage}": weight}
+
+
 def expected(inputs, num_stages: int, *, skip: bool = False):
     """Outputs by microbatch and the gradient of each weight, in the plainest way."""
     w = np.array(WEIGHTS[:num_stages])
@@ -51,8 +68,10 @@ def expected(inputs, num_stages: int, *, skip: bool = False):
     return outs, chain
 
 
-@pytest.mark.parametrize("name", ["gpipe", "1f1b"])
-def test_skip_0_to_3(name):
+@pytest.mark.parametrize(
+    ("name", "make"), [("gpipe", stage_functions), ("1f1b", stage_functions), ("zb_h1", split_functions)]
+)
+def test_skip_0_to_3(name, make):
     """Case G1: a skip over two stages, forward and back, also with zero-buffer sends."""
     inputs = [np.arange(6.0).reshape(2, 3) + mb for mb in range(6)]
     plan = plan_of(schedule(name, 4, 6, skips=SKIP))
@@ -60,7 +79,7 @@ def test_skip_0_to_3(name):
 
     def program(comm):
         grads: list = []
-        functions = stage_functions(comm.rank, 4, inputs, grads, skip=True)
+        functions = make(comm.rank, 4, inputs, grads, skip=True)
         return run(plan, functions, comm, keep=["out"], timeout=10).get("out"), sum(grads)
 
     ranks = rendezvous(4, program)

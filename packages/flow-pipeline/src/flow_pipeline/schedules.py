@@ -54,5 +54,24 @@ def one_f_one_b(p: int, m: int) -> list[list[Action]]:
     return devices
 
 
-SCHEDULES = {"gpipe": gpipe, "1f1b": one_f_one_b}
+def zb_h1(p: int, m: int) -> list[list[Action]]:
+    """1F1B with the weights' gradients apart: stage s puts off s of them, so that the inputs' come earlier.
+
+    The activations of 1F1B on the first device, nowhere more. Qi et al. 2024, arXiv 2401.10241.
+    """
+    devices = []
+    for s, table in enumerate(one_f_one_b(p, m)):
+        actions = []
+        for action in table:
+            if action.kind == "F":
+                actions.append(action)
+            else:
+                actions.append(Action("B", s, action.microbatch))
+                if action.microbatch >= s:
+                    actions.append(Action("W", s, action.microbatch - s))
+        devices.append(actions + [Action("W", s, mb) for mb in range(max(m - s, 0), m)])
+    return devices
+
+
+SCHEDULES = {"gpipe": gpipe, "1f1b": one_f_one_b, "zb_h1": zb_h1}
 """name -> function(num_stages, num_microbatches) -> the actions of each device"""
