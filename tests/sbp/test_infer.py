@@ -43,7 +43,7 @@ def test_orders_and_explicit_sizes_are_taken_over():
     assert choice.plans == (None, None)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.data())
 def test_the_choice_costs_the_least_and_gives_the_product(data):
     placement = data.draw(placements(max_axes=2, max_ranks=6))

@@ -119,11 +119,27 @@ def test_what_does_not_fit_is_refused(given_, error, says):
 
 
 @pytest.mark.parametrize(
-    "text", ["f32", "f32[8@]", "f32[8@dp@tp]", "f32[8] Q", "f32[8,]x", "f32[8@zz]", "f32[8@dp, 8@dp]"]
+    "text",
+    [
+        "f32",
+        "f32[8@]",
+        "f32[8@dp@tp]",
+        "f32[8] Q",
+        "f32[8@dp{}]",
+        "f32[8@dp{3,6}]",
+        "f32[8,]x",
+        "f32[8@zz]",
+        "f32[8@dp, 8@dp]",
+    ],
 )
 def test_other_texts_are_refused(text):
     with pytest.raises(ValueError, match=r".+"):
         Layout.parse(text, MESH)
+
+
+def test_a_rank_that_holds_nothing_is_named():
+    with pytest.raises(ValueError, match="rank 9 is not in"):
+        Layout((8,), "f32", MESH, "B, B").local_shape(9)
 
 
 def test_shards_that_do_not_fit_are_refused():

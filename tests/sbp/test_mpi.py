@@ -31,7 +31,7 @@ def mpiexec(num_ranks, *arguments, timeout):
 
 @pytest.mark.parametrize("num_ranks", [2, 3, 4])
 def test_the_mpi_tests_pass(num_ranks):
-    done = mpiexec(num_ranks, "-m", "pytest", "-x", "-q", HERE / "mpi", timeout=90)
+    done = mpiexec(num_ranks, "-m", "pytest", "-x", "-q", "-o", "faulthandler_timeout=60", HERE / "mpi", timeout=90)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout.splitlines()[-1], done.stdout
 

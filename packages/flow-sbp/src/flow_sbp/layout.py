@@ -162,16 +162,24 @@ class Layout:
             axis for axis, one in zip(self.placement.axes, self.sbp, strict=True) if isinstance(one, Broadcast)
         )
 
+    @cached_property
+    def _slices(self):
+        mesh, held = self.placement, {}
+        for rank in mesh.ranks:
+            at, slices = dict(zip(mesh.axes, mesh.coordinates(rank), strict=True)), []
+            for axes, bounds in zip(self.splits, self.bounds, strict=True):
+                piece = 0
+                for axis in axes:
+                    piece = piece * mesh.axis_size(axis) + at[axis]
+                slices.append(slice(bounds[piece], bounds[piece + 1]))
+            held[rank] = tuple(slices)
+        return held
+
     def local_slices(self, rank):
         """The slice of the global tensor that a rank holds, one `slice` per dim."""
-        coordinates = dict(zip(self.placement.axes, self.placement.coordinates(rank), strict=True))
-        slices = []
-        for axes, bounds in zip(self.splits, self.bounds, strict=True):
-            piece = 0
-            for axis in axes:
-                piece = piece * self.placement.axis_size(axis) + coordinates[axis]
-            slices.append(slice(bounds[piece], bounds[piece + 1]))
-        return tuple(slices)
+        if rank not in self._slices:
+            self.placement.index(rank)  # says so
+        return self._slices[rank]
 
     def local_shape(self, rank):
         """The shape of what a rank holds."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 _AXES = r"\w+|\(\s*\w+(?:\s*,\s*\w+)*\s*\)"
 _LAYOUT = re.compile(r"\s*(?P<dtype>\w+)\[(?P<dims>[^\]]*)\]\s*(?P<partials>.*?)\s*", re.DOTALL)
-_DIM = re.compile(rf"\s*(?P<size>\d+)\s*(?:@\s*(?P<axes>{_AXES})\s*(?:\{{(?P<sizes>[\d\s,]*)\}})?)?\s*")
+_DIM = re.compile(rf"\s*(?P<size>\d+)\s*(?:@\s*(?P<axes>{_AXES})\s*(?:\{{(?P<sizes>\s*\d+(?:\s*,\s*\d+)*\s*)\}})?)?\s*")
 _PARTIAL = re.compile(rf"P(?:\((?P<op>\w+)\))?@(?P<axes>{_AXES})\s*")
 
 

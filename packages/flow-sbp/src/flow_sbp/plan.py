@@ -85,7 +85,7 @@ class Plan:
         """Source, destination and receive buffers of the worst rank.
 
         A rank receives one message at a time; the owner of 16-bit sums (or of parts of several kinds) also keeps them
-        wide. What a communicator packs in order to send is not counted.
+        wide. Copies of pieces that do not lie together, made in order to send them, are not counted.
         """
         return max((self.rank_bytes(rank) for rank in self.ranks), default=0)
 
