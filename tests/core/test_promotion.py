@@ -9,7 +9,7 @@ import flow_core as flow
 from flow_core.dtype import SCALAR_CATEGORIES, category, promote
 from flow_core.testing import DTYPES
 
-# torch.promote_types, row by row. uint16, uint32 and uint64 have few promotions in PyTorch; ours are those of numpy within integers.
+# torch.promote_types, row by row. PyTorch promotes uint16, uint32 and uint64 hardly ever; they follow numpy here.
 NAMES = "bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128".split()
 TORCH = """
 bool  bool u8   i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128
@@ -42,7 +42,7 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize(("a", "b"), TABLE, ids=str)
+@pytest.mark.parametrize(("a", "b"), list(TABLE), ids=str)
 def test_two_dtypes_promote_as_in_pytorch(a, b):
     assert promote(a, b) is TABLE[a, b]
     x = flow.zeros(2, dtype=a) + flow.zeros(2, dtype=b)
@@ -50,16 +50,14 @@ def test_two_dtypes_promote_as_in_pytorch(a, b):
     assert flow.promote_types(a, b) is TABLE[a, b]
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES), ids=str)
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(DTYPES, DTYPES)), ids=str)
 def test_promotion_is_symmetric_and_keeps_the_higher_category(a, b):
-    try:
-        wide = promote(a, b)
-    except TypeError as error:
-        assert "uint64" in (str(a), str(b))
-        assert "cast one of them first" in str(error)  # noqa: PT017
-        with pytest.raises(TypeError, match="cast one of them first"):
-            promote(b, a)
+    if flow.uint64 in (a, b) and "i" in (a.kind, b.kind):  # no integer type holds both
+        for pair in ((a, b), (b, a)):
+            with pytest.raises(TypeError, match="cast one of them first"):
+                promote(*pair)
         return
+    wide = promote(a, b)
     assert promote(b, a) is wide
     assert category(wide) == max(category(a), category(b))
     assert promote(wide, a) is wide

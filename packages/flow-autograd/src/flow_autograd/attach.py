@@ -1,8 +1,7 @@
 """Gives tensor-like classes their method `backward`."""
 
-from flow_core.tensor import Tensor
-
 from flow_autograd.backward import backward
+from flow_core.tensor import Tensor
 
 
 def backward_method(self, gradient=None, *, retain_graph=False, create_graph=False):

@@ -1,7 +1,6 @@
 """The reverse pass: from outputs to leaves in falling order of the nodes' numbers, without recursion, adding up in that one order."""
 
 import flow_core as flow
-
 from flow_autograd.mode import set_grad_enabled
 from flow_autograd.node import Node, Part
 
@@ -27,7 +26,9 @@ def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=
     inputs = [inputs] if single else list(inputs)
     for i, x in enumerate(inputs):
         if not x.requires_grad:
-            raise ValueError(f"grad: input {i}, {x.spec}, does not require grad: call requires_grad_() on it before the forward pass")
+            raise ValueError(
+                f"grad: input {i}, {x.spec}, does not require grad: call requires_grad_() on it before the forward pass"
+            )
     wanted = {x.grad_fn or x for x in inputs}
     with set_grad_enabled(create_graph):
         seeds = as_seeds("grad", outputs, grad_outputs)
@@ -35,7 +36,9 @@ def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=
     grads = tuple([found.get(x.grad_fn or x) for x in inputs])
     if not allow_unused and any(g is None for g in grads):
         i = next(i for i, g in enumerate(grads) if g is None)
-        raise ValueError(f"grad: the outputs do not depend on input {i}, {inputs[i].spec}; pass allow_unused=True to get None for it")
+        raise ValueError(
+            f"grad: the outputs do not depend on input {i}, {inputs[i].spec}; pass allow_unused=True to get None for it"
+        )
     return grads
 
 
@@ -52,7 +55,9 @@ def as_seeds(name, tensors, grads):
             raise ValueError(f"{name}: {t.spec} does not require grad, nothing that led to it was recorded")
         if g is None:
             if t.spec.size != 1:
-                raise ValueError(f"{name}: {t.spec} has more than one element: give the gradient to start from, or sum it first")
+                raise ValueError(
+                    f"{name}: {t.spec} has more than one element: give the gradient to start from, or sum it first"
+                )
             g = flow.ones_like(t)
         if g.shape != t.shape or g.dtype is not t.dtype:
             raise ValueError(f"{name}: the gradient {g.spec} must have the shape and dtype of its tensor, {t.spec}")

@@ -2,12 +2,11 @@
 
 import contextlib
 
+from flow_autograd.node import record
 from flow_core.op import recorder
 
-from flow_autograd.node import record
 
-
-class set_grad_enabled(contextlib.ContextDecorator):  # noqa: N801 - used as a function
+class set_grad_enabled(contextlib.ContextDecorator):
     """Records, or does not record, the calls made inside; for `with`, and as a decorator."""
 
     def __init__(self, mode):

@@ -2,10 +2,9 @@
 
 import itertools
 
+from flow_autograd.vjp import NO_VJP, VJPS
 from flow_core.op import recorder
 from flow_core.tensor import Tensor
-
-from flow_autograd.vjp import NO_VJP, VJPS
 
 new = object.__new__
 next_number = itertools.count().__next__
@@ -75,7 +74,9 @@ def record(op, tensors, attrs, out):
         if op.name in NO_VJP or (rule is not None and rule.skips(attrs)):
             return
         if rule is None:
-            raise TypeError(f"{op.name} has no derivative: call it on x.detach(), or define one with flow_autograd.defvjp")
+            raise TypeError(
+                f"{op.name} has no derivative: call it on x.detach(), or define one with flow_autograd.defvjp"
+            )
     node = new(Node)
     node.rule = rule
     node.attrs = attrs

@@ -1,8 +1,8 @@
 """check_grads: derivatives against finite differences."""
 
-import flow_core as flow
 import numpy as np
 
+import flow_core as flow
 from flow_autograd.backward import grad
 
 

@@ -22,7 +22,16 @@ def vjp(function, *args):
         inputs = [x for x in leaves if getattr(x, "requires_grad", False)]
         if not used or not inputs:
             return tuple([None] * len(args))
-        found = iter(grad([o for o, _ in used], inputs, [c for _, c in used], create_graph=again, retain_graph=True, allow_unused=True))
+        found = iter(
+            grad(
+                [o for o, _ in used],
+                inputs,
+                [c for _, c in used],
+                create_graph=again,
+                retain_graph=True,
+                allow_unused=True,
+            )
+        )
         return tuple([next(found) if getattr(x, "requires_grad", False) else None for x in leaves])
 
     return out, pull

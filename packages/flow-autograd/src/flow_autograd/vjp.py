@@ -66,7 +66,9 @@ def add_rule(op, rule):
 def names_kept(function, op):
     """For each parameter of a rule that is not an attribute of the op, whether it wants the tensor itself."""
     parameters = inspect.signature(function).parameters.values()
-    return [not p.name.startswith("_") for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in op.attr_names]
+    return [
+        not p.name.startswith("_") for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in op.attr_names
+    ]
 
 
 def unbroadcast(g, spec):

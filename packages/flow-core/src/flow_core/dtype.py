@@ -62,7 +62,7 @@ def promote(a, b):
     rank_a, rank_b = category(a), category(b)
     if rank_a != rank_b:
         high, low = (a, b) if rank_a > rank_b else (b, a)
-        if high is complex and low in (float64, complex128):
+        if high is complex and low is float64:  # by `is`: numpy finds the type float equal to float64
             return complex128
         if high in SCALAR_DEFAULTS:
             return SCALAR_DEFAULTS[high]

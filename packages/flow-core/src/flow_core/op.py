@@ -148,7 +148,9 @@ class Op:
         tensors, attrs = self.bind(args, attrs)
         owner = next((a for a in tensors if hasattr(a, "__flow_op__")), None)
         run = Op.run if owner is None else owner.__flow_op__
-        out, attrs = run(self, tensors, attrs) if interceptor.call is None else interceptor.call(run, self, tensors, attrs)
+        out, attrs = (
+            run(self, tensors, attrs) if interceptor.call is None else interceptor.call(run, self, tensors, attrs)
+        )
         if recorder.call is not None and any([getattr(a, "requires_grad", False) for a in tensors]):
             recorder.call(self, tensors, attrs, out)
         return out
@@ -182,7 +184,9 @@ class Op:
     def check(self, specs):
         """TypeError for a Python number, or None, where infer expects a tensor's spec."""
         for i, spec in enumerate(specs):
-            if type(spec) is ScalarSpec and self.numbers is not ... and i not in self.numbers or spec is None and i not in self.nones:
+            if (type(spec) is ScalarSpec and self.numbers is not ... and i not in self.numbers) or (
+                spec is None and i not in self.nones
+            ):
                 name = f"argument {i}" if self.variadic else self.tensor_names[i]
                 raise TypeError(f"{self.signature()}: {name} is {spec and f'a Python {spec}'}, expected a tensor")
 
@@ -192,7 +196,11 @@ class Op:
             return None
         spec = SCALAR_SPECS.get(type(a))
         if spec is None:
-            hint = "make it a tensor with flow.tensor(...)" if isinstance(a, (np.ndarray, list, tuple)) else "expected a tensor or a number"
+            hint = (
+                "make it a tensor with flow.tensor(...)"
+                if isinstance(a, (np.ndarray, list, tuple))
+                else "expected a tensor or a number"
+            )
             raise TypeError(f"{self.name}: an argument is a {type(a).__module__}.{type(a).__qualname__}; {hint}")
         return spec
 
@@ -238,7 +246,9 @@ class InPlaceOp(Op):
 
     def __call__(self, *args, **attrs):
         if recorder.call is not None and any([getattr(a, "requires_grad", False) for a in args]):
-            raise ValueError(f"{self.name}: it would overwrite a tensor that requires grad; call it under no_grad(), or on x.detach()")
+            raise ValueError(
+                f"{self.name}: it would overwrite a tensor that requires grad; call it under no_grad(), or on x.detach()"
+            )
         self.call(args, attrs)
 
     def run(self, tensors, attrs):

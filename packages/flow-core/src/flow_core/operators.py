@@ -138,7 +138,10 @@ METHODS = {
 }
 # Ops and functions of ops whose first argument is the tensor: as methods they have their own names.
 FUNCTIONS = [
-    *[elementwise.__dict__[name] for name in "add sub mul div pow maximum minimum eq ne lt le gt ge neg abs exp log sqrt rsqrt tanh sigmoid erf".split()],
+    *[
+        elementwise.__dict__[name]
+        for name in "add sub mul div pow maximum minimum eq ne lt le gt ge neg abs exp log sqrt rsqrt tanh sigmoid erf".split()
+    ],
     *[reduce.__dict__[name] for name in "sum mean amax amin argmax any all".split()],
     *[shapes.__dict__[name] for name in "transpose split chunk squeeze unsqueeze flatten unbind".split()],
     linalg.matmul,

@@ -53,7 +53,9 @@ def randn(*shape, dtype=float32, device=None, generator=None):
 
 def randint(low, high, shape, *, device=None, generator=None):
     """int64 numbers in [low, high)."""
-    return ops.integers(*(generator or default_generator).next_call(), shape=tuple(shape), low=low, high=high, device=device)
+    return ops.integers(
+        *(generator or default_generator).next_call(), shape=tuple(shape), low=low, high=high, device=device
+    )
 
 
 def dropout(x, p=0.5, training=True, *, generator=None):

@@ -98,7 +98,9 @@ def as_dim(name, dim, ndim):
     dim = dim.__index__()
     span = max(ndim, 1)
     if not -span <= dim < span:
-        raise ValueError(f"{name}: dim {dim} is out of range for a tensor of {ndim} dims, expected {-span} to {span - 1}")
+        raise ValueError(
+            f"{name}: dim {dim} is out of range for a tensor of {ndim} dims, expected {-span} to {span - 1}"
+        )
     return dim % span
 
 

@@ -166,7 +166,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     try:
         array = np.array(data)
     except ValueError:
-        raise ValueError("tensor: the sequences are of unequal lengths; all rows of a dim must be equally long") from None
+        raise ValueError(
+            "tensor: the sequences are of unequal lengths; all rows of a dim must be equally long"
+        ) from None
     if dtype is None and not keeps:
         dtype = {"f": "float32", "c": "complex64"}.get(array.dtype.kind)
     if array.dtype.kind in "OUSMmV" and array.dtype.name != "bfloat16":

@@ -44,24 +44,62 @@ def parser():
     t.set_defaults(command=train_command)
     s = Settings()
     t.add_argument("--steps", type=positive, default=s.steps, metavar="N", help=f"how many steps (default {s.steps})")
-    t.add_argument("--text", metavar="FILE", help="a UTF-8 text (default: tiny Shakespeare, which comes with the package)")
-    t.add_argument("--seed", type=seed, default=s.seed, metavar="S", help=f"seed of weights and batches (default {s.seed})")
+    t.add_argument(
+        "--text", metavar="FILE", help="a UTF-8 text (default: tiny Shakespeare, which comes with the package)"
+    )
+    t.add_argument(
+        "--seed", type=seed, default=s.seed, metavar="S", help=f"seed of weights and batches (default {s.seed})"
+    )
     t.add_argument("--out", default="runs/gpt", metavar="DIR", help="where to write (default runs/gpt)")
     t.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in DIR")
-    t.add_argument("--checkpoint-every", type=positive, default=s.checkpoint_every, metavar="K", help=f"steps (default {s.checkpoint_every})")
-    t.add_argument("--validate-every", type=positive, default=s.validate_every, metavar="K", help=f"steps (default {s.validate_every})")
-    t.add_argument("--batch-size", type=positive, default=s.batch_size, metavar="B", help=f"windows a step (default {s.batch_size})")
+    t.add_argument(
+        "--checkpoint-every",
+        type=positive,
+        default=s.checkpoint_every,
+        metavar="K",
+        help=f"steps (default {s.checkpoint_every})",
+    )
+    t.add_argument(
+        "--validate-every",
+        type=positive,
+        default=s.validate_every,
+        metavar="K",
+        help=f"steps (default {s.validate_every})",
+    )
+    t.add_argument(
+        "--batch-size",
+        type=positive,
+        default=s.batch_size,
+        metavar="B",
+        help=f"windows a step (default {s.batch_size})",
+    )
     c = GPTConfig(vocab_size=1)
-    t.add_argument("--context", type=positive, default=c.block_size, metavar="T", help=f"characters a window (default {c.block_size})")
-    t.add_argument("--layers", type=positive, default=c.num_layers, metavar="L", help=f"blocks (default {c.num_layers})")
-    t.add_argument("--heads", type=positive, default=c.num_heads, metavar="H", help=f"attention heads (default {c.num_heads})")
-    t.add_argument("--channels", type=positive, default=c.num_channels, metavar="C", help=f"width (default {c.num_channels})")
+    t.add_argument(
+        "--context",
+        type=positive,
+        default=c.block_size,
+        metavar="T",
+        help=f"characters a window (default {c.block_size})",
+    )
+    t.add_argument(
+        "--layers", type=positive, default=c.num_layers, metavar="L", help=f"blocks (default {c.num_layers})"
+    )
+    t.add_argument(
+        "--heads", type=positive, default=c.num_heads, metavar="H", help=f"attention heads (default {c.num_heads})"
+    )
+    t.add_argument(
+        "--channels", type=positive, default=c.num_channels, metavar="C", help=f"width (default {c.num_channels})"
+    )
     p = commands.add_parser("sample", help="print text drawn from a trained model", allow_abbrev=False)
     p.set_defaults(command=sample_command)
-    p.add_argument("run", nargs="?", default="runs/gpt", metavar="DIR", help="a run's folder, or a checkpoint's (default runs/gpt)")
+    p.add_argument(
+        "run", nargs="?", default="runs/gpt", metavar="DIR", help="a run's folder, or a checkpoint's (default runs/gpt)"
+    )
     p.add_argument("--length", type=positive, default=500, metavar="N", help="characters to print (default 500)")
     p.add_argument("--prompt", default="\n", metavar="TEXT", help="what the text goes on from (default: a line break)")
-    p.add_argument("--temperature", type=float, default=0.8, metavar="X", help="0 takes the likeliest character (default 0.8)")
+    p.add_argument(
+        "--temperature", type=float, default=0.8, metavar="X", help="0 takes the likeliest character (default 0.8)"
+    )
     p.add_argument("--top-k", type=positive, metavar="K", help="draw from the K likeliest characters")
     p.add_argument("--seed", type=seed, default=0, metavar="S", help="seed of the draws (default 0)")
     return top
@@ -89,7 +127,9 @@ def train_command(args):
 def sample_command(args):
     """Prints characters as they are drawn."""
     model, chars = load_model(args.run)
-    for i in generate(model, encode(args.prompt, chars), args.length, temperature=args.temperature, top_k=args.top_k, seed=args.seed):
+    for i in generate(
+        model, encode(args.prompt, chars), args.length, temperature=args.temperature, top_k=args.top_k, seed=args.seed
+    ):
         print(chars[i], end="", flush=True)
     print()
 

@@ -28,7 +28,12 @@ def save(root, step, tensors, meta, keep=3):
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     write_durably(partial / "tensors.safetensors", safetensors.numpy.save(tensors))
-    index = {"format": FORMAT, "step": step, "meta": meta, "tensors": {n: [str(a.dtype), list(a.shape)] for n, a in tensors.items()}}
+    index = {
+        "format": FORMAT,
+        "step": step,
+        "meta": meta,
+        "tensors": {n: [str(a.dtype), list(a.shape)] for n, a in tensors.items()},
+    }
     write_durably(partial / "checkpoint.json", json.dumps(index, indent=1, sort_keys=True).encode())
     flush_folder(partial)
     shutil.rmtree(path, ignore_errors=True)
@@ -46,11 +51,15 @@ def load(path):
         index = json.loads((path / "checkpoint.json").read_text())
         tensors = safetensors.numpy.load_file(path / "tensors.safetensors")
     except FileNotFoundError as error:
-        raise ValueError(f"{path} is not a checkpoint: it has no {Path(error.filename or 'tensors.safetensors').name}") from None
+        raise ValueError(
+            f"{path} is not a checkpoint: it has no {Path(error.filename or 'tensors.safetensors').name}"
+        ) from None
     except (ValueError, OSError, safetensors.SafetensorError) as error:
         raise ValueError(f"checkpoint {path} cannot be read ({error}); use an older one") from None
     if not isinstance(index, dict) or index.get("format") != FORMAT:
-        raise ValueError(f"checkpoint {path} has format {index.get('format') if isinstance(index, dict) else None!r}, expected {FORMAT}")
+        raise ValueError(
+            f"checkpoint {path} has format {index.get('format') if isinstance(index, dict) else None!r}, expected {FORMAT}"
+        )
     held = {name: [str(a.dtype), list(a.shape)] for name, a in tensors.items()}
     if held != index["tensors"]:
         raise ValueError(f"checkpoint {path} does not hold what its checkpoint.json lists; use an older one")

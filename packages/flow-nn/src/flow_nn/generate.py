@@ -1,7 +1,8 @@
 """Text drawn from a model, one character at a time."""
 
-import flow_core as flow
 import numpy as np
+
+import flow_core as flow
 from flow_autograd import no_grad
 
 

@@ -13,7 +13,7 @@ class Metrics:
         partial = self.path.with_suffix(".partial")
         partial.write_text("".join(json.dumps(line) + "\n" for line in kept))
         partial.rename(self.path)
-        self.file = open(self.path, "a", buffering=1)  # noqa: SIM115 - open as long as the run
+        self.file = open(self.path, "a", buffering=1)
 
     def add(self, **figures):
         """Writes one line."""
@@ -32,12 +32,17 @@ def read(path):
 
 def draw_curve(metrics_path, image_path):
     """Draws training and validation loss over steps as a PNG."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, an extra, and wanted once
+    from matplotlib.figure import Figure
 
     lines = read(metrics_path)
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    axes.plot([m["step"] for m in lines if "loss" in m], [m["loss"] for m in lines if "loss" in m], linewidth=0.7, label="training batch")
+    axes.plot(
+        [m["step"] for m in lines if "loss" in m],
+        [m["loss"] for m in lines if "loss" in m],
+        linewidth=0.7,
+        label="training batch",
+    )
     val = [m for m in lines if "val_loss" in m]
     axes.plot([m["step"] for m in val], [m["val_loss"] for m in val], marker="o", label="validation")
     axes.set(xlabel="step", ylabel="loss (nats a character)")

@@ -1,7 +1,8 @@
 """Module: parameters, buffers and modules under names, as in PyTorch."""
 
-import flow_core as flow
 import numpy as np
+
+import flow_core as flow
 from flow_autograd import no_grad
 
 
@@ -40,7 +41,13 @@ class Module:
             if name in table and not isinstance(value, (Parameter, Module)):
                 table[name] = value
                 return
-        table = self._parameters if isinstance(value, Parameter) else self._modules if isinstance(value, Module) else self.__dict__
+        table = (
+            self._parameters
+            if isinstance(value, Parameter)
+            else self._modules
+            if isinstance(value, Module)
+            else self.__dict__
+        )
         for other in (self._parameters, self._buffers, self._modules, self.__dict__):
             if other is not table:
                 other.pop(name, None)
@@ -111,7 +118,9 @@ class Module:
         state = {}
         for prefix, module in self.named_modules():
             for table in (module._parameters, module._buffers):
-                state.update({(f"{prefix}.{name}" if prefix else name): t.detach() for name, t in table.items() if t is not None})
+                state.update(
+                    {(f"{prefix}.{name}" if prefix else name): t.detach() for name, t in table.items() if t is not None}
+                )
         return state
 
     def load_state_dict(self, state):
@@ -123,7 +132,11 @@ class Module:
         problems = [f"{name} is missing" for name in own if name not in state]
         problems += [f"{name} is unknown" for name in state if name not in own]
         given = {name: flow.from_numpy(t) if isinstance(t, np.ndarray) else t for name, t in state.items()}
-        problems += [f"{name} is {given[name].spec}, expected {t.spec}" for name, t in own.items() if name in given and given[name].shape != t.shape]
+        problems += [
+            f"{name} is {given[name].spec}, expected {t.spec}"
+            for name, t in own.items()
+            if name in given and given[name].shape != t.shape
+        ]
         if problems:
             more = f", and {len(problems) - 4} more" if len(problems) > 4 else ""
             raise ValueError(f"the state does not fit {type(self).__name__}: {'; '.join(problems[:4])}{more}")

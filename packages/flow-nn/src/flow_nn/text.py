@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-import flow_core as flow
 import numpy as np
+
+import flow_core as flow
 
 TRAIN_SHARE = 0.9  # the first part of the text; the rest validates
 

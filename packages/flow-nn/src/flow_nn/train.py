@@ -6,17 +6,17 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import flow_core as flow
 import numpy as np
-from flow_autograd import no_grad
 from tqdm import tqdm
 
+import flow_core as flow
+from flow_autograd import no_grad
 from flow_nn import checkpoint, metrics
 from flow_nn.functional import cross_entropy
 from flow_nn.generate import generate
 from flow_nn.models.gpt import GPT, GPTConfig
 from flow_nn.optim import AdamW, clip_grad_norm_, warmup_cosine
-from flow_nn.text import decode, read_corpus, training_batch, validation_batches
+from flow_nn.text import decode, training_batch, validation_batches
 
 VALIDATION_BATCH = 48
 SAMPLE_LENGTH = 500
@@ -40,7 +40,9 @@ class Settings:
 
     def learning_rate(self, step):
         """The rate of step 0, 1, ...; the cosine spans 2,000 steps at least, so that a short run is a long one's beginning."""
-        return warmup_cosine(step, peak=self.peak_lr, floor=self.floor_lr, num_warmup=self.num_warmup, num_steps=max(self.steps, 2000))
+        return warmup_cosine(
+            step, peak=self.peak_lr, floor=self.floor_lr, num_warmup=self.num_warmup, num_steps=max(self.steps, 2000)
+        )
 
 
 class Run:
@@ -50,7 +52,9 @@ class Run:
         self.corpus, self.config, self.settings, self.out = corpus, config, settings, Path(out)
         flow.manual_seed(settings.seed)
         self.model = GPT(config)
-        self.optimizer = AdamW(decay_groups(self.model, settings.weight_decay), lr=settings.peak_lr, betas=settings.betas)
+        self.optimizer = AdamW(
+            decay_groups(self.model, settings.weight_decay), lr=settings.peak_lr, betas=settings.betas
+        )
         self.step = 0
 
     def train_step(self):
@@ -74,7 +78,9 @@ class Run:
         self.model.eval()
         total, count = 0.0, 0
         with no_grad():
-            for inputs, targets in validation_batches(self.corpus.val, batch_size=VALIDATION_BATCH, block_size=self.config.block_size):
+            for inputs, targets in validation_batches(
+                self.corpus.val, batch_size=VALIDATION_BATCH, block_size=self.config.block_size
+            ):
                 total += cross_entropy(self.model(inputs), targets, reduction="sum").item()
                 count += targets.numel()
         self.model.train()
@@ -130,7 +136,9 @@ def train(corpus, config, settings, out, *, resume=False):
     begin_folder(run.out, resume)
     figures = metrics.Metrics(run.out / "metrics.jsonl", run.step)
     num_parameters = sum(p.numel() for p in run.model.parameters())
-    print(f"GPT with {num_parameters:,} parameters on {corpus.name} ({len(corpus.train):,} characters train, {len(corpus.val):,} validate)")
+    print(
+        f"GPT with {num_parameters:,} parameters on {corpus.name} ({len(corpus.train):,} characters train, {len(corpus.val):,} validate)"
+    )
     if resume:
         print(f"resuming at step {run.step}" if newest else f"{run.out} holds no checkpoint: starting at step 0")
     val_loss = loop(run, figures)
@@ -153,7 +161,12 @@ def loop(run, figures):
             if last or run.step % settings.validate_every == 0:
                 figure["val_loss"] = val_loss = run.validate()
             figures.add(**figure)
-            bar.set_postfix(loss=f"{loss:.4f}", val=f"{val_loss:.4f}" if val_loss else "-", tokens_per_s=f"{speed:,.0f}", refresh=False)
+            bar.set_postfix(
+                loss=f"{loss:.4f}",
+                val=f"{val_loss:.4f}" if val_loss else "-",
+                tokens_per_s=f"{speed:,.0f}",
+                refresh=False,
+            )
             bar.update()
             if last or run.step % settings.checkpoint_every == 0:
                 run.save()
@@ -169,7 +182,12 @@ def finish(run, val_loss):
     text = decode(ids, run.corpus.chars)
     (run.out / "sample.txt").write_text(text)
     print(f"validation loss {val_loss:.4f} at step {run.step}\n\nsample:\n{text}\n")
-    for what, name in (("metrics", "metrics.jsonl"), ("loss curve", "loss.png"), ("checkpoints", "checkpoints"), ("sample", "sample.txt")):
+    for what, name in (
+        ("metrics", "metrics.jsonl"),
+        ("loss curve", "loss.png"),
+        ("checkpoints", "checkpoints"),
+        ("sample", "sample.txt"),
+    ):
         print(f"{what + ':':12} {run.out / name}")
 
 
@@ -200,8 +218,12 @@ def check_same(path, what, held, own):
         if not isinstance(held, dict) or held.get(key) != own[key]:
             was = held.get(key) if isinstance(held, dict) else None
             if what == "text":
-                raise ValueError(f"checkpoint {path} is of another text: its vocabulary differs; give the --text it was trained on")
-            raise ValueError(f"checkpoint {path} is of another {what}: its {key} is {was}, this run's {own[key]}; start it alike")
+                raise ValueError(
+                    f"checkpoint {path} is of another text: its vocabulary differs; give the --text it was trained on"
+                )
+            raise ValueError(
+                f"checkpoint {path} is of another {what}: its {key} is {was}, this run's {own[key]}; start it alike"
+            )
 
 
 def load_model(path):

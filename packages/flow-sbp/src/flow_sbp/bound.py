@@ -20,10 +20,10 @@ def lower_bound(src, dst):
     coordinates.
     """
     check_pair(src, dst)
-    kept = kept_axes(src, dst)
+    kept, kept_there = kept_axes(src, dst)
     edges = [sorted({*a, *b}) for a, b in zip(src.bounds, dst.bounds, strict=True)]
     held = _by_cell(src, edges, kept, [axis for axis, _ in src.partials if axis not in kept])
-    needed = _by_cell(dst, edges, kept, [axis for axis, _ in dst.partials if axis not in kept])
+    needed = _by_cell(dst, edges, kept_there, [axis for axis, _ in dst.partials if axis not in kept_there])
     elements = 0
     for key, members in needed.items():
         addends = held[key]
@@ -40,15 +40,17 @@ def _transfers(addends, needing):
 
 
 def _by_cell(layout, edges, kept, classes):
-    """{(cell, coordinates on the kept axes): {coordinates on the class axes: ranks}}."""
+    """{(cell, number along the kept axes): {coordinates on the class axes: ranks}}."""
     found = {}
     for rank in layout.placement.ranks:
         at = dict(zip(layout.placement.axes, layout.placement.coordinates(rank), strict=True))
+        number = 0
+        for axis in kept:
+            number = number * layout.placement.axis_size(axis) + at[axis]
         spans = [
             range(bisect_left(e, s.start), bisect_left(e, s.stop))
             for e, s in zip(edges, layout.local_slices(rank), strict=True)
         ]
         for cell in product(*spans):
-            key = cell, tuple(at[axis] for axis in kept)
-            found.setdefault(key, {}).setdefault(tuple(at[axis] for axis in classes), set()).add(rank)
+            found.setdefault((cell, number), {}).setdefault(tuple(at[axis] for axis in classes), set()).add(rank)
     return found

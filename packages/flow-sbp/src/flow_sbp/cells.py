@@ -33,9 +33,16 @@ def check_pair(src, dst):
 
 
 def kept_axes(src, dst):
-    """The axes that stay partial: of one kind on both sides of one placement, with only kept axes outside them."""
+    """The axes that stay partial: (those of the source, those of the destination); each pair of coordinates is a problem apart.
+
+    On one placement they are the axes that are partial of one kind on both sides, with only such axes outside them. On two
+    placements of the same ranks (one flattened, say) they are all partial axes, if every rank holds the same addend on both.
+    """
     if src.placement != dst.placement:
-        return ()
+        alike = len(src.partial_runs) == len(dst.partial_runs) == 1 and src.partial_runs[0][0] == dst.partial_runs[0][0]
+        if alike and src.addend_numbers == dst.addend_numbers:
+            return src.partial_runs[0][1], dst.partial_runs[0][1]
+        return (), ()
     kept = []
     for (op, here), (other, there) in zip(src.partial_runs, dst.partial_runs, strict=False):
         if op != other:
@@ -43,21 +50,22 @@ def kept_axes(src, dst):
         kept += [axis for axis in here if axis in there]
         if set(here) != set(there):
             break
-    return tuple(kept)
+    return tuple(kept), tuple(kept)
 
 
 def cells(src, dst):
     """The Cells of a transition between two layouts of one tensor."""
     edges = [np.array(sorted({*a, *b})) for a, b in zip(src.bounds, dst.bounds, strict=True)]
     lows, highs = [e[:-1] for e in edges], [e[1:] for e in edges]
-    kept = kept_axes(src, dst)
+    kept, kept_there = kept_axes(src, dst)
+    num_kept = len(src.placement.offsets(kept))
     resolved = [(op, tuple(a for a in axes if a not in kept)) for op, axes in src.partial_runs]
-    added = [(op, tuple(a for a in axes if a not in kept)) for op, axes in dst.partial_runs]
+    added = [(op, tuple(a for a in axes if a not in kept_there)) for op, axes in dst.partial_runs]
     return Cells(
-        starts=_repeat(_grid(lows), len(src.placement.offsets(kept))),
-        stops=_repeat(_grid(highs), len(src.placement.offsets(kept))),
+        starts=np.repeat(_grid(lows), num_kept, axis=0),
+        stops=np.repeat(_grid(highs), num_kept, axis=0),
         holders=_ranks(src, lows, kept, _axes(resolved), src.broadcast_axes),
-        targets=_ranks(dst, lows, kept, _axes(added), dst.broadcast_axes),
+        targets=_ranks(dst, lows, kept_there, _axes(added), dst.broadcast_axes),
         addends=_counts(src, resolved),
         members=_counts(dst, added),
     )
@@ -79,10 +87,6 @@ def _grid(columns):
     if not columns:
         return np.zeros((1, 0), dtype=np.int64)
     return np.stack([c.ravel() for c in np.meshgrid(*columns, indexing="ij")], axis=1).astype(np.int64)
-
-
-def _repeat(table, count):
-    return np.repeat(table, count, axis=0)
 
 
 def _axes(runs):

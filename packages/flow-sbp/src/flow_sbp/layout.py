@@ -155,6 +155,12 @@ class Layout:
             runs[-1] = (op, (*runs[-1][1], axis))
         return tuple(runs)
 
+    @cached_property
+    def addend_numbers(self):
+        """{rank: which addend it holds}, counted along the partial axes, the outermost first; all 0 where none is partial."""
+        groups = self.placement.groups(*(axis for axis, _ in self.partials))
+        return {rank: i for group in groups for i, rank in enumerate(group)}
+
     @property
     def broadcast_axes(self):
         """The mesh axes along which every rank holds the same."""

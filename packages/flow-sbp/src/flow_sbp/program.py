@@ -70,7 +70,7 @@ def _part(plan: Plan, step: Step, rank: int):
     incoming = {peer: Message(peer, *zip(*rows, strict=True)) for peer, rows in receives.items()}
     if step.kind != "add":
         return Part(step.kind, tuple(inside), _rounds(plan.ranks, rank, outgoing, incoming), (), ())
-    number = _addend_numbers(plan.src)
+    number = plan.src.addend_numbers
     ordered = sorted(incoming.values(), key=lambda message: (number[message.peer], message.peer))
     return Part(step.kind, (), (), tuple(outgoing.values()), tuple(ordered))
 
@@ -88,13 +88,6 @@ def _rounds(ranks, rank, outgoing, incoming):
         if out or back:
             rounds.append((out, back))
     return tuple(rounds)
-
-
-def _addend_numbers(layout):
-    """For each source rank which addend it holds, counted with the outermost kind first."""
-    mesh = layout.placement
-    groups = mesh.groups(*(axis for axis, _ in layout.partials))
-    return {rank: i for group in groups for i, rank in enumerate(group)}
 
 
 def _local(layout, rank, start, stop):

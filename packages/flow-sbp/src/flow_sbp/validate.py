@@ -58,7 +58,7 @@ def addends(value, layout, rng):
     parts = [rng.choice([-1, 1], value.shape) * (np.abs(value) + 1).astype(value.dtype) for _ in groups[0][1:]]
     parts = [part.astype(value.dtype) for part in parts]
     parts.append((value - sum(parts)).astype(value.dtype))
-    number = {rank: i for group in groups for i, rank in enumerate(group)}
+    number = layout.addend_numbers
     return [parts[number[rank]][(*layout.local_slices(rank), ...)].copy() for rank in layout.placement.ranks]
 
 

@@ -3,13 +3,14 @@
 import math
 
 import flow_core as flow
-
 from flow_autograd.vjp import defvjp, no_vjp, unbroadcast
 
 defvjp(flow.add, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(g, _y))
 defvjp(flow.sub, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(-g, _y))
 defvjp(flow.mul, lambda g, _out, _x, y: unbroadcast(g * y, _x), lambda g, _out, x, _y: unbroadcast(g * x, _y))
-defvjp(flow.div, lambda g, _out, _x, y: unbroadcast(g / y, _x), lambda g, _out, x, y: unbroadcast(-g * x / (y * y), y.spec))
+defvjp(
+    flow.div, lambda g, _out, _x, y: unbroadcast(g / y, _x), lambda g, _out, x, y: unbroadcast(-g * x / (y * y), y.spec)
+)
 
 
 def pow_base(g, _out, x, y):
@@ -22,7 +23,11 @@ def pow_base(g, _out, x, y):
 
 def pow_exponent(g, out, x, y):
     """x^y log x, taken as 0 where x is 0 and y is not negative."""
-    logs = flow.log(flow.where(x == 0, 1.0, x)) if hasattr(x, "spec") else (math.log(x) if x > 0 else (0.0 if x == 0 else math.nan))
+    logs = (
+        flow.log(flow.where(x == 0, 1.0, x))
+        if hasattr(x, "spec")
+        else (math.log(x) if x > 0 else (0.0 if x == 0 else math.nan))
+    )
     return unbroadcast(g * (out * logs), y.spec)
 
 
@@ -52,7 +57,9 @@ defvjp(flow.tanh, lambda g, out, _x: g * (1 - out * out))
 defvjp(flow.sigmoid, lambda g, out, _x: g * (out * (1 - out)))
 defvjp(flow.erf, lambda g, _out, x: g * (2 / math.sqrt(math.pi) * flow.exp(-(x * x))))
 # Numbers without a fraction have no gradient.
-defvjp(flow.cast, lambda g, _out, _x, dtype: flow.cast(g, dtype=_x.dtype), skips=lambda attrs: attrs["dtype"].kind in "biu")
+defvjp(
+    flow.cast, lambda g, _out, _x, dtype: flow.cast(g, dtype=_x.dtype), skips=lambda attrs: attrs["dtype"].kind in "biu"
+)
 defvjp(
     flow.where,
     None,

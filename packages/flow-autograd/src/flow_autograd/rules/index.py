@@ -1,9 +1,8 @@
 """Derivatives of flow_core.ops.index."""
 
 import flow_core as flow
-from flow_core.ops.index import slice_
-
 from flow_autograd.vjp import defvjp
+from flow_core.ops.index import slice_
 
 defvjp(slice_, lambda g, _out, _x, index: flow.slice_backward(g, index=index, shape=_x.shape))
 defvjp(flow.slice_backward, lambda g, _out, _g, index, shape: slice_(g, index=index))

@@ -1,7 +1,6 @@
 """Derivatives of flow_core.ops.linalg. linear, linear_input and linear_weight are one trilinear form: each is the others' derivative."""
 
 import flow_core as flow
-
 from flow_autograd.vjp import defvjp, unbroadcast
 
 
@@ -27,7 +26,9 @@ defvjp(
     flow.linear,
     lambda g, _out, _x, weight, _bias, num_in: flow.linear_input(g, weight, num_in=num_in),
     lambda g, _out, x, _weight, _bias, num_in: flow.linear_weight(g, x, num_in=num_in),
-    lambda g, _out, _x, _weight, _bias, num_in: flow.sum(g, dim=tuple(range(_x.ndim - num_in))) if _x.ndim > num_in else g,
+    lambda g, _out, _x, _weight, _bias, num_in: (
+        flow.sum(g, dim=tuple(range(_x.ndim - num_in))) if _x.ndim > num_in else g
+    ),
 )
 defvjp(
     flow.linear_input,

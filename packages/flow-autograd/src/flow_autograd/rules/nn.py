@@ -7,7 +7,6 @@ in plain ops.
 import math
 
 import flow_core as flow
-
 from flow_autograd.transform import vjp
 from flow_autograd.vjp import defvjp, defvjp_joint
 

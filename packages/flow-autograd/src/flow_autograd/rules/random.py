@@ -1,10 +1,9 @@
 """Derivatives of flow_core.ops.random, creation and inplace."""
 
 import flow_core as flow
+from flow_autograd.vjp import defvjp, no_vjp
 from flow_core.ops.creation import arange_from, full_as
 from flow_core.ops.inplace import adamw_, copy_, mul_
-
-from flow_autograd.vjp import defvjp, no_vjp
 
 # The mask is a function of seed, call and index: the same call on the gradient applies it again.
 defvjp(

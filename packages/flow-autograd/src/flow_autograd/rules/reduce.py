@@ -1,7 +1,6 @@
 """Derivatives of flow_core.ops.reduce."""
 
 import flow_core as flow
-
 from flow_autograd.vjp import defvjp, no_vjp
 
 

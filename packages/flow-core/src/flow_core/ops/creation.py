@@ -21,7 +21,9 @@ def full(*, shape, fill_value, dtype=None, device=None):
     dtype = as_dtype(type(fill_value) if dtype is None else dtype)
     check_number("full", fill_value, dtype)
     shape, device = as_shape("full", shape), as_device(device)
-    return Checked(TensorSpec(shape, dtype, device), {"shape": shape, "fill_value": fill_value, "dtype": dtype, "device": device})
+    return Checked(
+        TensorSpec(shape, dtype, device), {"shape": shape, "fill_value": fill_value, "dtype": dtype, "device": device}
+    )
 
 
 def check_number(name, fill_value, dtype):

@@ -110,8 +110,12 @@ sub = elementwise("sub", np.subtract, f"x - y. TypeError for bools. {BINARY}", l
 mul = elementwise("mul", np.multiply, f"x * y. {BINARY}", linear=(0, 1))
 div = elementwise("div", np.divide, f"x / y; integers give float32. {BINARY}", least=FLOAT, linear=(0,), quiet=True)
 pow = elementwise("pow", power, f"x to the power y. TypeError for bools. {BINARY}", quiet=True, refuses=(BOOL,))
-maximum = elementwise("maximum", np.maximum, f"The larger of x and y; NaN if either is. {BINARY}", quiet=True, refuses=(COMPLEX,))
-minimum = elementwise("minimum", np.minimum, f"The smaller of x and y; NaN if either is. {BINARY}", quiet=True, refuses=(COMPLEX,))
+maximum = elementwise(
+    "maximum", np.maximum, f"The larger of x and y; NaN if either is. {BINARY}", quiet=True, refuses=(COMPLEX,)
+)
+minimum = elementwise(
+    "minimum", np.minimum, f"The smaller of x and y; NaN if either is. {BINARY}", quiet=True, refuses=(COMPLEX,)
+)
 
 eq = elementwise("eq", np.equal, f"x == y. {COMPARE}", result=bool_)
 ne = elementwise("ne", np.not_equal, f"x != y. {COMPARE}", result=bool_)
@@ -120,14 +124,20 @@ le = elementwise("le", np.less_equal, f"x <= y. {COMPARE}", result=bool_, quiet=
 gt = elementwise("gt", np.greater, f"x > y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
 ge = elementwise("ge", np.greater_equal, f"x >= y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
 
-neg = elementwise("neg", np.negative, "-x, of x's shape and dtype; TypeError for bools.", linear=(0,), args="x", refuses=(BOOL,))
-abs = elementwise("abs", np.abs, "|x|, of x's shape and dtype. TypeError for complex numbers.", args="x", refuses=(COMPLEX,))
+neg = elementwise(
+    "neg", np.negative, "-x, of x's shape and dtype; TypeError for bools.", linear=(0,), args="x", refuses=(BOOL,)
+)
+abs = elementwise(
+    "abs", np.abs, "|x|, of x's shape and dtype. TypeError for complex numbers.", args="x", refuses=(COMPLEX,)
+)
 exp = elementwise("exp", np.exp, f"e to the power x. {UNARY}", least=FLOAT, args="x", quiet=True)
 log = elementwise("log", np.log, f"The natural logarithm; NaN below 0. {UNARY}", least=FLOAT, args="x", quiet=True)
 sqrt = elementwise("sqrt", np.sqrt, f"The square root; NaN below 0. {UNARY}", least=FLOAT, args="x", quiet=True)
 rsqrt = elementwise("rsqrt", rsqrt, f"1 / sqrt(x). {UNARY}", least=FLOAT, args="x", quiet=True)
 tanh = elementwise("tanh", np.tanh, f"The hyperbolic tangent. {UNARY}", least=FLOAT, args="x")
-sigmoid = elementwise("sigmoid", special.expit, f"1 / (1 + exp(-x)). {UNARY}", least=FLOAT, args="x", quiet=True, refuses=(COMPLEX,))
+sigmoid = elementwise(
+    "sigmoid", special.expit, f"1 / (1 + exp(-x)). {UNARY}", least=FLOAT, args="x", quiet=True, refuses=(COMPLEX,)
+)
 erf = elementwise(
     "erf",
     erf,

@@ -51,7 +51,9 @@ def as_items(index):
         is_slice = isinstance(i, tuple) and i[:1] == ("slice",) and len(i) == 4 and i[3] != 0
         fits = isinstance(index, tuple) and all(b is None or type(b) is int for b in (i[1:] if is_slice else (i,)))
         if not fits:
-            raise TypeError(f'slice_: index {index!r} is not a tuple of ints, None, and ("slice", start, stop, step) with step not 0')
+            raise TypeError(
+                f'slice_: index {index!r} is not a tuple of ints, None, and ("slice", start, stop, step) with step not 0'
+            )
     return index
 
 
@@ -93,7 +95,9 @@ def normal_index(x, index):
         elif hasattr(i, "__index__") and not isinstance(i, (bool, np.bool_)):
             out.append(i.__index__())
         else:
-            raise TypeError(f"an index of {type(i).__name__} is not supported: ints, slices, None, ..., or one integer tensor alone")
+            raise TypeError(
+                f"an index of {type(i).__name__} is not supported: ints, slices, None, ..., or one integer tensor alone"
+            )
     return tuple(out)
 
 
@@ -126,7 +130,10 @@ def take_rows(ids, weight, /):
     IndexError for an id out of range. The lookup of an embedding table.
     """
     if CATEGORIES[ids.dtype] != 1:
-        raise TypeError(f"take_rows: indices are {ids}, expected an integer type" + (" (a mask of bools is not supported)" if ids.dtype is bool_ else ""))
+        raise TypeError(
+            f"take_rows: indices are {ids}, expected an integer type"
+            + (" (a mask of bools is not supported)" if ids.dtype is bool_ else "")
+        )
     if weight.ndim == 0:
         raise ValueError("take_rows: a 0-d tensor has no rows")
     return TensorSpec(ids.shape + weight.shape[1:], weight.dtype, weight.device)

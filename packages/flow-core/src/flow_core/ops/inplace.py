@@ -1,12 +1,12 @@
 """Ops that write to their first arguments and return nothing: what optimizers and loading need."""
 
-import flow_kernels
 import numpy as np
-from flow_kernels import reference
 
+import flow_kernels
 from flow_core.dtype import CATEGORIES, category, float32, promote
 from flow_core.op import Checked, InPlaceOp
 from flow_core.spec import TensorSpec, as_float, broadcast_shapes
+from flow_kernels import reference
 
 
 def first(specs):
@@ -96,4 +96,6 @@ def adamw_step(*tensors, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     return Checked((), {"betas": tuple(as_float("adamw_", "betas", b) for b in betas), **attrs})
 
 
-adamw_ = InPlaceOp("adamw_", adamw_step, {"cpu": adamw_kernel}, lambda tensors: 3 * ((len(tensors) - 3) // 4), numbers=...)
+adamw_ = InPlaceOp(
+    "adamw_", adamw_step, {"cpu": adamw_kernel}, lambda tensors: 3 * ((len(tensors) - 3) // 4), numbers=...
+)

@@ -98,7 +98,9 @@ def linear_weight(g, x, /, *, num_in=1):
     lead = x.ndim - num_in
     if lead < 0 or g.shape[:lead] != x.shape[:lead]:
         raise ValueError(f"linear_weight: {g} and {x} must agree in their leading {lead} dims")
-    return Checked(TensorSpec(g.shape[lead:] + x.shape[lead:], product_dtype("linear_weight", g, x), x.device), {"num_in": num_in})
+    return Checked(
+        TensorSpec(g.shape[lead:] + x.shape[lead:], product_dtype("linear_weight", g, x), x.device), {"num_in": num_in}
+    )
 
 
 def linear_input_kernel(g, weight, /, *, num_in):

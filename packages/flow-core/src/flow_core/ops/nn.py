@@ -1,12 +1,12 @@
 """The composite functions of neural networks that are ops of their own: softmax, GELU, layer norm, cross entropy, attention."""
 
-import flow_kernels
 import numpy as np
-from flow_kernels import reference
 
+import flow_kernels
 from flow_core.dtype import CATEGORIES, float32, float64, int64
 from flow_core.op import Checked, define
-from flow_core.spec import TensorSpec, as_dim, as_float
+from flow_core.spec import as_dim, as_float
+from flow_kernels import reference
 
 
 def require_float(name, *specs):

@@ -102,7 +102,7 @@ def cat_dtype(specs):
     return dtype
 
 
-@define(cat_kernel, linear=(..., ))
+@define(cat_kernel, linear=(...,))
 def cat(*tensors, dim=0):
     """Tensors joined along `dim`; the other sizes must agree, dtypes promote. Takes a list of tensors, or tensors one by one."""
     if not tensors:
@@ -112,7 +112,9 @@ def cat(*tensors, dim=0):
         raise ValueError("cat: 0-d tensors have no dim to join along; use stack")
     dim = as_dim("cat", dim, first.ndim)
     for other in tensors[1:]:
-        if other.ndim != first.ndim or any(a != b for d, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if d != dim):
+        if other.ndim != first.ndim or any(
+            a != b for d, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if d != dim
+        ):
             raise ValueError(f"cat: {first} and {other} differ in a dim other than dim {dim}")
     shape = list(first.shape)
     shape[dim] = sum(t.shape[dim] for t in tensors)
@@ -156,7 +158,11 @@ def chunk(x, chunks, dim=0):
 
 def squeeze(x, dim=None):
     """x without its dims of size 1: all of them, or those among `dim`. A view."""
-    dims = range(x.ndim) if dim is None else {as_dim("squeeze", d, x.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))}
+    dims = (
+        range(x.ndim)
+        if dim is None
+        else {as_dim("squeeze", d, x.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))}
+    )
     return reshape(x, shape=tuple(n for d, n in enumerate(x.shape) if d not in dims or n != 1))
 
 

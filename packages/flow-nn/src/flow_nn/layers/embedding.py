@@ -1,7 +1,6 @@
 """Lookup tables."""
 
 import flow_core as flow
-
 from flow_nn import functional, init
 from flow_nn.module import Module, Parameter
 

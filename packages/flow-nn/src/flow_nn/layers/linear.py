@@ -3,7 +3,6 @@
 import math
 
 import flow_core as flow
-
 from flow_nn import init
 from flow_nn.functional import linear
 from flow_nn.module import Module, Parameter

@@ -1,7 +1,6 @@
 """Normalisation."""
 
 import flow_core as flow
-
 from flow_nn import init
 from flow_nn.functional import layer_norm
 from flow_nn.module import Module, Parameter

@@ -8,7 +8,6 @@ import math
 from dataclasses import asdict, dataclass
 
 import flow_core as flow
-
 from flow_nn import functional as F
 from flow_nn import init
 from flow_nn.layers.activation import GELU, Dropout

@@ -1,7 +1,6 @@
 """AdamW: Adam with decoupled weight decay."""
 
 import flow_core as flow
-
 from flow_nn.optim.optimizer import Optimizer
 
 
@@ -22,5 +21,10 @@ class AdamW(Optimizer):
 
     def update(self, params, states, step, *, lr, betas, eps, weight_decay):
         """Writes the parameters and their averages, all tensors in one call."""
-        tensors = [*params, *[s["exp_avg"] for s in states], *[s["exp_avg_sq"] for s in states], *[p.grad for p in params]]
+        tensors = [
+            *params,
+            *[s["exp_avg"] for s in states],
+            *[s["exp_avg_sq"] for s in states],
+            *[p.grad for p in params],
+        ]
         flow.adamw_(*tensors, lr, step, 1.0, betas=betas, eps=eps, weight_decay=weight_decay)
