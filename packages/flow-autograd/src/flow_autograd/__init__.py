@@ -1,6 +1,6 @@
 """Reverse-mode differentiation of flow-core's ops. Importing it makes tensors differentiable."""
 
-import flow_autograd.rules
+import flow_autograd.rules  # noqa: F401 - it fills the table
 from flow_autograd.attach import attach as attach
 from flow_autograd.backward import backward as backward
 from flow_autograd.backward import grad as grad

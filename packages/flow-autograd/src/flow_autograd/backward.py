@@ -46,7 +46,7 @@ def as_seeds(name, tensors, grads):
     """Pairs of a tensor and the gradient that the pass starts with there."""
     tensors = [tensors] if hasattr(tensors, "spec") else list(tensors)
     grads = [grads] if grads is None or hasattr(grads, "spec") else list(grads)
-    grads = grads * len(tensors) if grads == [None] else grads
+    grads = grads * len(tensors) if len(grads) == 1 and grads[0] is None else grads
     if len(grads) != len(tensors):
         raise ValueError(f"{name}: {len(tensors)} tensors and {len(grads)} gradients given")
     seeds = []

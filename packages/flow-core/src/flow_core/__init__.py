@@ -2,7 +2,7 @@
 
 from flow_core.device import Device as Device
 from flow_core.dtype import bfloat16 as bfloat16
-from flow_core.dtype import bool_ as bool
+from flow_core.dtype import bool_ as bool  # noqa: F401
 from flow_core.dtype import complex64 as complex64
 from flow_core.dtype import complex128 as complex128
 from flow_core.dtype import float16 as float16
@@ -12,7 +12,7 @@ from flow_core.dtype import int8 as int8
 from flow_core.dtype import int16 as int16
 from flow_core.dtype import int32 as int32
 from flow_core.dtype import int64 as int64
-from flow_core.dtype import promote as promote_types
+from flow_core.dtype import promote as promote_types  # noqa: F401
 from flow_core.dtype import uint8 as uint8
 from flow_core.dtype import uint16 as uint16
 from flow_core.dtype import uint32 as uint32

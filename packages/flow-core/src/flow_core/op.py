@@ -30,7 +30,7 @@ class Interceptor:
 
 
 class Recorder(threading.local):
-    """The slot that autograd fills, for each thread: `call(op, tensors, attrs, out)` is told of each call on an argument that requires grad."""
+    """The slot that autograd fills, for each thread: `call(op, tensors, attrs, out)` is told of calls on what requires grad."""
 
     call = None
 

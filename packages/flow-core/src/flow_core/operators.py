@@ -92,6 +92,11 @@ def size(self, dim=None):
     return self.shape if dim is None else self.shape[dim]
 
 
+def no_operand(other):
+    """True for what everything can be compared with and nothing equals: `x == None` is False, as for any object."""
+    return other is None or isinstance(other, str)
+
+
 def iterate(self):
     if not self.shape:
         raise TypeError("iteration over a 0-d tensor")
@@ -107,8 +112,8 @@ METHODS = {
     **operators(linalg.matmul, "matmul"),
     "__neg__": lambda self: elementwise.neg(self),
     "__abs__": lambda self: elementwise.abs(self),
-    "__eq__": lambda self, other: elementwise.eq(self, other),
-    "__ne__": lambda self, other: elementwise.ne(self, other),
+    "__eq__": lambda self, other: NotImplemented if no_operand(other) else elementwise.eq(self, other),
+    "__ne__": lambda self, other: NotImplemented if no_operand(other) else elementwise.ne(self, other),
     "__lt__": lambda self, other: elementwise.lt(self, other),
     "__le__": lambda self, other: elementwise.le(self, other),
     "__gt__": lambda self, other: elementwise.gt(self, other),

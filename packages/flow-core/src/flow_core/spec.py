@@ -7,21 +7,23 @@ from flow_core.device import CPU, Device
 from flow_core.dtype import SCALAR_CATEGORIES, short_name
 
 
+INTERNED = weakref.WeakValueDictionary()
+INTERNED_LOCK = threading.Lock()
+
+
 class TensorSpec:
     """Shape (a tuple of ints), dtype and device. Equal specs are one object, so a dictionary of specs compares addresses."""
 
     __slots__ = ("__weakref__", "device", "dtype", "shape")
-    _interned = weakref.WeakValueDictionary()
-    _lock = threading.Lock()
 
     def __new__(cls, shape, dtype, device: Device = CPU):
         key = (tuple(shape), dtype, device)
-        with cls._lock:
-            spec = cls._interned.get(key)
+        with INTERNED_LOCK:
+            spec = INTERNED.get(key)
             if spec is None:
                 spec = object.__new__(cls)
                 spec.shape, spec.dtype, spec.device = key
-                cls._interned[key] = spec
+                INTERNED[key] = spec
         return spec
 
     @property

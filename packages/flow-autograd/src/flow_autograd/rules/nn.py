@@ -66,7 +66,7 @@ defvjp_joint(flow.layer_norm_backward, as_composite(layer_norm_slope))
 
 
 def cross_entropy_rule(g, out, logits, targets, ignore_index):
-    only_first("cross_entropy", g)
+    only_first("cross_entropy_rows", g)
     return flow.cross_entropy_rows_backward(g[0], logits, targets, out[1], ignore_index=ignore_index), None
 
 
