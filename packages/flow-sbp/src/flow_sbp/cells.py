@@ -33,10 +33,10 @@ def check_pair(src, dst):
 
 
 def kept_axes(src, dst):
-    """The axes that stay partial: (those of the source, those of the destination); each pair of coordinates is a problem apart.
+    """The axes that stay partial, the source's and the destination's: each of their coordinates is a problem apart.
 
-    On one placement they are the axes that are partial of one kind on both sides, with only such axes outside them. On two
-    placements of the same ranks (one flattened, say) they are all partial axes, if every rank holds the same addend on both.
+    On one placement they are the axes that are partial of one kind on both sides, with only such axes outside them. On
+    two placements of the same ranks (one flattened, say) they are all partial axes, if every rank keeps its addend.
     """
     if src.placement != dst.placement:
         alike = len(src.partial_runs) == len(dst.partial_runs) == 1 and src.partial_runs[0][0] == dst.partial_runs[0][0]

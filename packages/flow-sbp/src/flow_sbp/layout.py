@@ -157,7 +157,7 @@ class Layout:
 
     @cached_property
     def addend_numbers(self):
-        """{rank: which addend it holds}, counted along the partial axes, the outermost first; all 0 where none is partial."""
+        """{rank: which addend it holds}, counted along the partial axes, outermost first; all 0 where none is."""
         groups = self.placement.groups(*(axis for axis, _ in self.partials))
         return {rank: i for group in groups for i, rank in enumerate(group)}
 
