@@ -85,8 +85,8 @@ def category(dtype):
 
 
 def is_floating(dtype):
-    """True for float and complex dtypes: those that a gradient can have."""
-    return CATEGORIES[dtype] >= 2
+    """True for float dtypes: those that a gradient can have. (The rules know no conjugates, so complex numbers have none.)"""
+    return CATEGORIES[dtype] == 2
 
 
 def short_name(dtype):

@@ -48,7 +48,7 @@ defvjp(
     lambda g, _out, x, y: unbroadcast(share(g, x, y), y.spec),
 )
 defvjp(flow.neg, lambda g, _out, _x: -g)
-defvjp(flow.abs, lambda g, _out, x: g * flow.where(x > 0, 1.0, flow.where(x < 0, -1.0, 0.0)))
+defvjp(flow.abs, lambda g, _out, x: flow.where(x > 0, g, flow.where(x < 0, -g, 0.0)))
 defvjp(flow.exp, lambda g, out, _x: g * out)
 defvjp(flow.log, lambda g, _out, x: g / x)
 defvjp(flow.sqrt, lambda g, out, _x: g / (2 * out))

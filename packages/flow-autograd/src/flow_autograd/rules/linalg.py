@@ -21,22 +21,25 @@ def matmul_right(g, _out, x, _y):
     return unbroadcast(flow.matmul(x.mT, g), _y)
 
 
+def sum_of_rows(g, num_rows):
+    """g summed over its first `num_rows` dims."""
+    return flow.sum(g, dim=tuple(range(num_rows))) if num_rows else g
+
+
 defvjp(flow.matmul, matmul_left, matmul_right)
 defvjp(
     flow.linear,
-    lambda g, _out, _x, weight, _bias, num_in: flow.linear_input(g, weight, num_in=num_in),
-    lambda g, _out, x, _weight, _bias, num_in: flow.linear_weight(g, x, num_in=num_in),
-    lambda g, _out, _x, _weight, _bias, num_in: (
-        flow.sum(g, dim=tuple(range(_x.ndim - num_in))) if _x.ndim > num_in else g
-    ),
+    lambda g, _out, _x, weight, _bias, num_in: unbroadcast(flow.linear_input(g, weight, num_in=num_in), _x),
+    lambda g, _out, x, _weight, _bias, num_in: unbroadcast(flow.linear_weight(g, x, num_in=num_in), _weight),
+    lambda g, _out, _x, _weight, _bias, num_in: unbroadcast(sum_of_rows(g, _x.ndim - num_in), _bias),
 )
 defvjp(
     flow.linear_input,
-    lambda g, _out, _g, weight, num_in: flow.linear(g, weight, num_in=num_in),
-    lambda g, _out, grad, _weight, num_in: flow.linear_weight(grad, g, num_in=num_in),
+    lambda g, _out, _g, weight, num_in: unbroadcast(flow.linear(g, weight, num_in=num_in), _g),
+    lambda g, _out, grad, _weight, num_in: unbroadcast(flow.linear_weight(grad, g, num_in=num_in), _weight),
 )
 defvjp(
     flow.linear_weight,
-    lambda g, _out, _g, x, num_in: flow.linear(x, g, num_in=num_in),
-    lambda g, _out, grad, _x, num_in: flow.linear_input(grad, g, num_in=num_in),
+    lambda g, _out, _g, x, num_in: unbroadcast(flow.linear(x, g, num_in=num_in), _g),
+    lambda g, _out, grad, _x, num_in: unbroadcast(flow.linear_input(grad, g, num_in=num_in), _x),
 )

@@ -49,7 +49,9 @@ def layer_norm_rule(g, out, x, weight, bias, eps):
 
 
 def layer_norm_slope(g, x, weight, mean, rstd):
-    """layer_norm_backward in plain ops, with mean and rstd as the functions of x that they are."""
+    """layer_norm_backward in plain ops, with mean and rstd as the functions of x that they are. 16-bit floats are cast to rstd's type."""
+    dtype = x.dtype
+    g, x, weight = [None if t is None else t.to(rstd.dtype) for t in (g, x, weight)]
     dims = tuple(range(x.ndim - 1))
     centred = x - flow.mean(x, dim=-1, keepdim=True)
     # eps is inside rstd: what rstd adds to the variance of x is a constant.
@@ -58,7 +60,8 @@ def layer_norm_slope(g, x, weight, mean, rstd):
     h = centred * scale
     gw = g if weight is None else g * weight
     dx = scale * (gw - flow.mean(gw, dim=-1, keepdim=True) - h * flow.mean(gw * h, dim=-1, keepdim=True))
-    return dx, flow.sum(g * h, dim=dims) if dims else g * h, flow.sum(g, dim=dims) if dims else g
+    found = dx, flow.sum(g * h, dim=dims) if dims else g * h, flow.sum(g, dim=dims) if dims else g
+    return tuple([t.to(dtype) for t in found])
 
 
 defvjp_joint(flow.layer_norm, layer_norm_rule)
@@ -93,8 +96,12 @@ def attention_slope(g, q, k, v, out, lse, causal, scale):
     if causal:
         num_queries, num_keys = q.shape[-2], k.shape[-2]
         place = flow.unsqueeze(flow.arange(num_queries), -1) + (num_keys - num_queries)
-        scores = flow.where(flow.arange(num_keys) <= place, scores, -math.inf)
-    p = flow.softmax(scores, dim=-1)
+        keys = flow.arange(num_keys)
+        # A query that sees no key has no softmax: it is taken over all of them and then set to 0.
+        scores = flow.where(keys <= flow.where(place < 0, num_keys, place), scores, -math.inf)
+        p = flow.where(keys <= place, flow.softmax(scores, dim=-1), 0.0)
+    else:
+        p = flow.softmax(scores, dim=-1)
     dv = flow.matmul(p.mT, g)
     dp = flow.matmul(g, v.mT)
     ds = p * (dp - flow.sum(p * dp, dim=-1, keepdim=True)) * scale

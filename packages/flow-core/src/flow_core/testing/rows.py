@@ -158,10 +158,15 @@ def add_rows(d):
 def matmul(d):
     m, n, k = (d.integer(0, 4) for _ in range(3))
     lead = d.shape(max_dims=2)
-    left, right = (*d.narrowed(lead), m, k), (*d.narrowed(lead), k, n)
-    dtype = d.dtype(INT, FLOAT, COMPLEX)
-    args = [d.array((k,) if d.integer(0, 4) == 0 else s, dtype) for s in (left, right)]
-    return args, {}
+    shapes = (*d.narrowed(lead), m, k), (*d.narrowed(lead), k, n)
+    dtypes = mostly_one(d, INT, FLOAT, COMPLEX)
+    return [d.array((k,) if d.integer(0, 4) == 0 else s, t) for s, t in zip(shapes, dtypes, strict=True)], {}
+
+
+def mostly_one(d, *categories):
+    """Two dtypes, mostly the same."""
+    dtype = d.dtype(*categories)
+    return dtype, dtype if d.integer(0, 3) else d.partner(dtype, *categories)
 
 
 def linear_shapes(d):
@@ -171,21 +176,21 @@ def linear_shapes(d):
 
 def linear(d):
     rows, out, inner = linear_shapes(d)
-    dtype = d.dtype(FLOAT)
+    dtype, other = mostly_one(d, FLOAT)
     bias = d.array(out, dtype) if d.flag() else None
-    return [d.array(rows + inner, dtype), d.array(out + inner, dtype), bias], {"num_in": len(inner)}
+    return [d.array(rows + inner, dtype), d.array(out + inner, other), bias], {"num_in": len(inner)}
 
 
 def linear_weight(d):
     rows, out, inner = linear_shapes(d)
-    dtype = d.dtype(FLOAT)
-    return [d.array(rows + out, dtype), d.array(rows + inner, dtype)], {"num_in": len(inner)}
+    dtype, other = mostly_one(d, FLOAT)
+    return [d.array(rows + out, dtype), d.array(rows + inner, other)], {"num_in": len(inner)}
 
 
 def linear_input(d):
     rows, out, inner = linear_shapes(d)
-    dtype = d.dtype(FLOAT)
-    return [d.array(rows + out, dtype), d.array(out + inner, dtype)], {"num_in": len(inner)}
+    dtype, other = mostly_one(d, FLOAT)
+    return [d.array(rows + out, dtype), d.array(out + inner, other)], {"num_in": len(inner)}
 
 
 def softmax(d):

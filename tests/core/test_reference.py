@@ -1,0 +1,289 @@
+"""Every op equals plain numpy, in float32 and float64, within what rounding can do."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import flow_core as flow
+from flow_core.testing import CALLS, OpCall, calls, examples
+
+F32, F64 = flow.float32, flow.float64
+erf = np.vectorize(math.erf, otypes=[float])
+
+
+def softmax(x, dim):
+    e = np.exp(x - x.max(dim, keepdims=True, initial=-np.inf))
+    return e / e.sum(dim, keepdims=True)
+
+
+def normal_cdf(x):
+    return 0.5 * (1 + erf(x / math.sqrt(2)))
+
+
+def tanh_inner(x):
+    return math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+
+
+def gelu(x, approximate):
+    return x * normal_cdf(x) if approximate == "none" else 0.5 * x * (1 + np.tanh(tanh_inner(x)))
+
+
+def gelu_backward(g, x, approximate):
+    if approximate == "none":
+        return g * (normal_cdf(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi))
+    t = np.tanh(tanh_inner(x))
+    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x))
+
+
+def layer_norm(x, weight, bias, eps):
+    mean, rstd = x.mean(-1), 1 / np.sqrt(x.var(-1) + eps)
+    h = (x - mean[..., None]) * rstd[..., None]
+    return h * (1 if weight is None else weight) + (0 if bias is None else bias), mean, rstd
+
+
+def layer_norm_backward(g, x, weight, mean, rstd):
+    h, gw = (x - mean[..., None]) * rstd[..., None], g * (1 if weight is None else weight)
+    dx = rstd[..., None] * (gw - gw.mean(-1, keepdims=True) - h * (gw * h).mean(-1, keepdims=True))
+    rows = tuple(range(x.ndim - 1))
+    return dx, (g * h).sum(rows), g.sum(rows)
+
+
+def cross_entropy(logits, targets, ignore_index):
+    lse = np.log(np.exp(logits).sum(-1))
+    kept = targets != ignore_index
+    picked = np.take_along_axis(logits, np.where(kept, targets, 0)[..., None], -1)[..., 0]
+    return np.where(kept, lse - picked, 0), lse
+
+
+def cross_entropy_backward(g, logits, targets, lse, ignore_index):
+    kept = (targets != ignore_index)[..., None]
+    one_hot = np.arange(logits.shape[-1]) == targets[..., None]
+    return np.where(kept, g[..., None] * (np.exp(logits - lse[..., None]) - one_hot), 0)
+
+
+def masked_scores(q, k, causal, scale):
+    scores = np.einsum("...qd,...kd->...qk", q, k) * (1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale)
+    queries, keys = scores.shape[-2:]
+    seen = np.arange(keys) <= np.arange(queries)[:, None] + keys - queries
+    return np.where(seen | (not causal), scores, -np.inf)
+
+
+def attention(q, k, v, causal, scale):
+    p = np.exp(masked_scores(q, k, causal, scale))
+    total = p.sum(-1)
+    with np.errstate(divide="ignore"):
+        return np.einsum("...qk,...kv->...qv", p / np.where(total == 0, 1, total)[..., None], v), np.log(total)
+
+
+def attention_backward(g, q, k, v, out, lse, causal, scale):
+    p = np.exp(masked_scores(q, k, causal, scale) - lse[..., None])
+    ds = p * (np.einsum("...qv,...kv->...qk", g, v) - (g * out).sum(-1, keepdims=True)) * scale
+    return ds @ k, ds.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ g
+
+
+def contracted(x, num):
+    """x with its last `num` dims as one, the rest as one."""
+    return x.reshape(math.prod(x.shape[: x.ndim - num]), math.prod(x.shape[x.ndim - num :]))
+
+
+def linear(x, weight, bias, num_in):
+    out = contracted(x, num_in) @ contracted(weight, num_in).T
+    out = out.reshape(x.shape[: x.ndim - num_in] + weight.shape[: weight.ndim - num_in])
+    return out if bias is None else out + bias
+
+
+def linear_weight(g, x, num_in):
+    rows = x.ndim - num_in
+    out = contracted(g, g.ndim - rows).T @ contracted(x, num_in)
+    return out.reshape(g.shape[rows:] + x.shape[rows:])
+
+
+def linear_input(g, weight, num_in):
+    out = weight.ndim - num_in
+    return (contracted(g, out) @ contracted(weight, num_in)).reshape(g.shape[: g.ndim - out] + weight.shape[out:])
+
+
+def as_index(index):
+    return (*[slice(*i[1:]) if isinstance(i, tuple) else i for i in index], ...)
+
+
+def slice_backward(g, index, shape):
+    out = np.zeros(shape)
+    out[as_index(index)] = g
+    return out
+
+
+def add_rows(g, ids, num_rows):
+    out = np.zeros((num_rows, *g.shape[ids.ndim :]))
+    for place in np.ndindex(ids.shape):
+        out[ids[place]] += g[place]
+    return out
+
+
+def reduce(function):
+    """A reduction by numpy, which has no dim 0 in a 0-d array."""
+    return lambda x, dim, keepdim: function(x, axis=dim if x.ndim or dim is None else (), keepdims=keepdim)
+
+
+def split(x, sizes, dim):
+    ends = np.cumsum(sizes)
+    return tuple(np.take(x, range(end - n, end), axis=dim) for n, end in zip(sizes, ends, strict=True))
+
+
+REFERENCE = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "pow": np.power,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "neg": np.negative,
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "erf": erf,
+    "cast": lambda x, dtype: x.astype(dtype),
+    "where": np.where,
+    "sum": reduce(np.sum),
+    "mean": reduce(lambda x, **dims: np.sum(x, **dims) / np.sum(np.ones(x.shape), **dims)),
+    "amax": reduce(np.max),
+    "amin": reduce(np.min),
+    "any": reduce(np.any),
+    "all": reduce(np.all),
+    "argmax": lambda x, dim, keepdim: np.argmax(x, dim, keepdims=keepdim),
+    "sum_of_squares": lambda x: np.sum(x * x),
+    "reshape": lambda x, shape: x.reshape(shape),
+    "permute": lambda x, dims: np.moveaxis(x, dims, range(x.ndim)),
+    "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1) if x.ndim else x,
+    "expand": lambda x, shape: x + np.zeros([1 if n == -1 else n for n in shape]),
+    "cat": lambda *tensors, dim: np.concatenate(tensors, dim),
+    "split_sizes": split,
+    "slice_": lambda x, index: x[as_index(index)],
+    "slice_backward": slice_backward,
+    "take_rows": lambda ids, weight: np.asarray([weight[i] for i in ids.flat]).reshape(ids.shape + weight.shape[1:]),
+    "add_rows": add_rows,
+    "matmul": np.matmul,
+    "linear": linear,
+    "linear_weight": linear_weight,
+    "linear_input": linear_input,
+    "softmax": softmax,
+    "log_softmax": lambda x, dim: np.log(softmax(x, dim)),
+    "gelu": gelu,
+    "gelu_backward": gelu_backward,
+    "layer_norm": layer_norm,
+    "layer_norm_backward": layer_norm_backward,
+    "cross_entropy_rows": cross_entropy,
+    "cross_entropy_rows_backward": cross_entropy_backward,
+    "attention": attention,
+    "attention_backward": attention_backward,
+    "full": lambda shape, fill_value, dtype: np.full(shape, fill_value, dtype),
+    "full_as": lambda x, fill_value, dtype: np.full(x.shape, fill_value, dtype),
+    "arange_from": lambda start, end, step: np.arange(start, end, step),
+}
+# These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py.
+ELSEWHERE = {"uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_"}
+
+# The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.
+# Where the arguments are eighths within [-2, 2], sums of up to 64 products are exact, and so is what has no row here.
+ROUNDINGS = {
+    **{"div": 1, "sqrt": 1, "rsqrt": 2, "mean": 1},
+    # numpy's functions are right to 4 units in the last place, and its float64 ones are the reference.
+    **dict.fromkeys(["exp", "log", "tanh", "pow", "erf"], 8),
+    "sigmoid": 20,
+    # A function or two, a few products, and sums of up to 5 terms.
+    **dict.fromkeys("softmax log_softmax gelu gelu_backward layer_norm layer_norm_backward".split(), 40),
+    **dict.fromkeys("cross_entropy_rows cross_entropy_rows_backward attention attention_backward".split(), 40),
+}
+SIZE = {
+    "log_softmax": 5,  # 4 below the largest, and log 4
+    "gelu_backward": 4,
+    "layer_norm": 4 / math.sqrt(1e-5),  # the difference from the mean, times the largest rstd
+    "layer_norm_backward": 2 * (2 * 2 + 8 * 5 * 16),  # rstd times (g w, and h times the mean of g w h), |h| <= 8
+    "cross_entropy_rows": 5,
+    "cross_entropy_rows_backward": 2 * math.exp(2),
+    "attention": 16 * math.sqrt(4),  # the exponent, whose absolute error is a relative one of the exponential
+    "attention_backward": 16 * math.exp(8) * (4 * 4 + 4 * 4) * 2 * 4,  # exponent, p, dp, k, sum over keys
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFERENCE))
+@pytest.mark.parametrize("dtype", [F32, F64], ids=str)
+def test_an_op_equals_plain_numpy(name, dtype):
+    @examples(30)
+    @given(calls(name, (dtype,)))
+    def law(call):
+        assert_equals_numpy(call)
+
+    law()
+
+
+def assert_equals_numpy(call):
+    wide = [a.astype(F64) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in call.args]
+    with np.errstate(all="ignore"):
+        expected = REFERENCE[call.name](*wide, **call.attrs)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for out, value in zip(call.run(), expected, strict=True):
+        value = np.asarray(value)
+        assert out.shape == value.shape
+        if out.dtype.kind != "f":
+            np.testing.assert_array_equal(out.data, value)
+            continue
+        unit = float(np.finfo(out.dtype).eps) / 2 * ROUNDINGS.get(call.name, 0)
+        size = SIZE.get(call.name, 0)
+        np.testing.assert_allclose(out.data.astype(F64), value.astype(F64), rtol=unit, atol=unit * size, equal_nan=True)
+
+
+def test_every_op_has_a_reference_or_laws_of_its_own():
+    assert set(REFERENCE) | ELSEWHERE == set(CALLS)
+    assert not set(REFERENCE) & ELSEWHERE
+
+
+@pytest.mark.parametrize("dtype", [F32, F64], ids=str)
+def test_long_sums_and_products_are_within_the_bound_of_rounding(dtype):
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(3, 10_000)).astype(dtype) for _ in range(2))
+    unit = float(np.finfo(dtype).eps) / 2
+    a, b = flow.from_numpy(x), flow.from_numpy(y)
+    exact = [math.fsum(row) for row in x.astype(float)]
+    np.testing.assert_allclose(a.sum(1).data, exact, rtol=0, atol=10_000 * unit * np.abs(x).sum(1).max())
+    dots = [
+        math.fsum(u * v for u, v in zip(*rows, strict=True))
+        for rows in zip(x.astype(float), y.astype(float), strict=True)
+    ]
+    bound = 10_001 * unit * np.abs(x * y).sum(1).max()
+    np.testing.assert_allclose(np.diag((a @ b.T).data), dots, rtol=0, atol=bound)
+    np.testing.assert_allclose(
+        flow.sum_of_squares(a).item(), math.fsum((x.astype(float) ** 2).ravel()), rtol=30_000 * unit
+    )
+
+
+@pytest.mark.parametrize("dtype", [flow.bfloat16, flow.float16], ids=str)
+@pytest.mark.parametrize("name", "add mul div exp tanh gelu softmax sum mean matmul layer_norm attention".split())
+def test_16_bit_floats_are_the_float32_result_rounded(name, dtype):
+    @examples(15)
+    @given(calls(name, (dtype,)))
+    def law(call):
+        wide = [a.astype(F32) if isinstance(a, np.ndarray) else a for a in call.args]
+        for out, exact in zip(call.run(), OpCall(name, tuple(wide), call.attrs).run(), strict=True):
+            if out.dtype is dtype:
+                # One rounding, or two neighbours where the float32 result lies between them.
+                unit = float(np.asarray(np.finfo(F32).eps, F32)) + 2.0 ** (-8 if dtype is flow.bfloat16 else -11)
+                tiny = 2.0 ** (-133 if dtype is flow.bfloat16 else -24)
+                np.testing.assert_allclose(
+                    out.data.astype(F64), exact.data.astype(F64), rtol=unit, atol=tiny, equal_nan=True
+                )
+
+    law()
