@@ -13,8 +13,9 @@ def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=Fal
     """
     with set_grad_enabled(create_graph):
         seeds = as_seeds("backward", tensors, grad_tensors)
+        taken = {memory(g) for _, g in seeds}
         for leaf, g in propagate(seeds, retain_graph or create_graph).items():
-            leaf.grad = g if leaf.grad is None else leaf.grad + g
+            leaf.grad = own(g, taken) if leaf.grad is None else leaf.grad + g
 
 
 def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=False, allow_unused=False):
@@ -40,6 +41,22 @@ def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=
             f"grad: the outputs do not depend on input {i}, {inputs[i].spec}; pass allow_unused=True to get None for it"
         )
     return grads
+
+
+def own(g, taken):
+    """g, or a copy of it where its memory is `taken` by another gradient or is a read-only view: a leaf's grad may be written."""
+    if memory(g) in taken or (type(g) is flow.Tensor and not g.data.flags.writeable):
+        return g.clone()
+    taken.add(memory(g))
+    return g
+
+
+def memory(g):
+    """The identity of the memory that g lies in: of a plain tensor the array that owns it."""
+    owner = g.data if type(g) is flow.Tensor else g
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    return id(owner)
 
 
 def as_seeds(name, tensors, grads):
@@ -71,7 +88,7 @@ def propagate(seeds, retain_graph, wanted=()):
     for t, g in seeds:
         add_to(grads, t.grad_fn or t, g)
     for place in reachable(grads):
-        g = grads[place] if place in wanted else grads.pop(place, None)
+        g = grads.get(place) if place in wanted else grads.pop(place, None)
         if g is None:
             continue
         if type(place) is Part:

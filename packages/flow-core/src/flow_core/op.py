@@ -147,7 +147,7 @@ class Op:
         """The long way: name the arguments, let the owner of an argument of another kind run the op or run it here, and record."""
         tensors, attrs = self.bind(args, attrs)
         owner = next((a for a in tensors if hasattr(a, "__flow_op__")), None)
-        run = Op.run if owner is None else owner.__flow_op__
+        run = type(self).run if owner is None else owner.__flow_op__
         out, attrs = (
             run(self, tensors, attrs) if interceptor.call is None else interceptor.call(run, self, tensors, attrs)
         )
