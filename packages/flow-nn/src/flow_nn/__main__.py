@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flow_nn.generate import generate
 from flow_nn.models.gpt import GPTConfig
-from flow_nn.text import encode, read_corpus
+from flow_nn.text import encode, first_prompt, read_corpus
 from flow_nn.train import Settings, load_model, train
 
 
@@ -16,7 +16,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
     def error(self, message):
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {one_line(message)}; see {self.prog} --help\n")
 
 
 def main(argv=None):
@@ -25,13 +25,16 @@ def main(argv=None):
     try:
         args.command(args)
     except ValueError as error:
-        print(f"flow_nn {args.name}: {error}", file=sys.stderr)
+        print(f"flow_nn {args.name}: {one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"flow_nn {args.name}: interrupted; go on with --resume", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader of a pipe has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:  # the disk is full, or the like
+        print(f"flow_nn {args.name}: {one_line(error)}", file=sys.stderr)
         return 1
     return 0
 
@@ -96,7 +99,7 @@ def parser():
         "run", nargs="?", default="runs/gpt", metavar="DIR", help="a run's folder, or a checkpoint's (default runs/gpt)"
     )
     p.add_argument("--length", type=positive, default=500, metavar="N", help="characters to print (default 500)")
-    p.add_argument("--prompt", default="\n", metavar="TEXT", help="what the text goes on from (default: a line break)")
+    p.add_argument("--prompt", metavar="TEXT", help="what the text goes on from (default: a line break)")
     p.add_argument(
         "--temperature", type=float, default=0.8, metavar="X", help="0 takes the likeliest character (default 0.8)"
     )
@@ -110,8 +113,7 @@ def train_command(args):
     if find_spec("matplotlib") is None:
         raise ValueError("the loss curve needs matplotlib, which is missing: pip install 'flow-nn[train]'")
     out = Path(args.out)
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out} is a file: give a folder")
+    check_out(out)
     corpus = read_corpus(args.text, args.context)
     config = GPTConfig(len(corpus.chars), args.context, args.layers, args.heads, args.channels)
     settings = Settings(
@@ -124,12 +126,23 @@ def train_command(args):
     train(corpus, config, settings, out, resume=args.resume)
 
 
+def check_out(out):
+    """ValueError unless `out` is a folder or can be made one."""
+    try:
+        nearest = next(path for path in (out, *out.absolute().parents) if path.exists())
+    except OSError as error:  # a name that is too long
+        raise ValueError(f"--out {out}: {error.strerror}: give a folder") from None
+    if not nearest.is_dir():
+        raise ValueError(f"--out {out}: {nearest} is a file: give a folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ValueError(f"--out {out}: {nearest} may not be written to: give another folder")
+
+
 def sample_command(args):
     """Prints characters as they are drawn."""
     model, chars = load_model(args.run)
-    for i in generate(
-        model, encode(args.prompt, chars), args.length, temperature=args.temperature, top_k=args.top_k, seed=args.seed
-    ):
+    ids = encode(first_prompt(chars) if args.prompt is None else args.prompt, chars)
+    for i in generate(model, ids, args.length, temperature=args.temperature, top_k=args.top_k, seed=args.seed):
         print(chars[i], end="", flush=True)
     print()
 
@@ -152,5 +165,10 @@ def seed(text):
     return int(text)
 
 
+def one_line(message):
+    return " ".join(str(message).splitlines())
+
+
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character of the text
     sys.exit(main())

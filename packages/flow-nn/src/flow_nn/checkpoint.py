@@ -17,15 +17,16 @@ NAME = re.compile(r"step_(\d{8})")
 
 
 def save(root, step, tensors, meta, keep=3):
-    """Writes `tensors` (numpy arrays by name) and `meta` (what JSON can hold) as root/step_NNNNNNNN; returns that path.
+    """Writes `tensors` (numpy arrays by name) and `meta` (a dict that JSON can hold) as root/step_NNNNNNNN; returns that path.
 
     Of the older ones, the newest `keep - 1` stay.
     """
     root = Path(root)
     root.mkdir(parents=True, exist_ok=True)
+    for left in root.glob("partial_*"):  # by a writer that was killed
+        shutil.rmtree(left)
     path = root / f"step_{step:08d}"
     partial = root / f"partial_{step:08d}"
-    shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     write_durably(partial / "tensors.safetensors", safetensors.numpy.save(tensors))
     index = {
@@ -36,19 +37,27 @@ def save(root, step, tensors, meta, keep=3):
     }
     write_durably(partial / "checkpoint.json", json.dumps(index, indent=1, sort_keys=True).encode())
     flush_folder(partial)
-    shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        remove(path)
     partial.rename(path)
     flush_folder(root)
     for old in steps(root)[:-keep]:
-        shutil.rmtree(old)
+        remove(old)
     return path
+
+
+def remove(path):
+    """Deletes a checkpoint folder; it loses its name first, so that no name stands for half of one."""
+    aside = path.with_name(f"partial_old_{path.name}")
+    path.rename(aside)
+    shutil.rmtree(aside)
 
 
 def load(path):
     """(tensors, meta, step) of a checkpoint folder. ValueError if it is not one, or not whole."""
     path = Path(path)
     try:
-        index = json.loads((path / "checkpoint.json").read_text())
+        index = json.loads((path / "checkpoint.json").read_bytes())
         tensors = safetensors.numpy.load_file(path / "tensors.safetensors")
     except FileNotFoundError as error:
         raise ValueError(
@@ -61,7 +70,7 @@ def load(path):
             f"checkpoint {path} has format {index.get('format') if isinstance(index, dict) else None!r}, expected {FORMAT}"
         )
     held = {name: [str(a.dtype), list(a.shape)] for name, a in tensors.items()}
-    if held != index["tensors"]:
+    if held != index.get("tensors") or [type(index.get(k)) for k in ("step", "meta")] != [int, dict]:
         raise ValueError(f"checkpoint {path} does not hold what its checkpoint.json lists; use an older one")
     return tensors, index["meta"], index["step"]
 

@@ -19,6 +19,9 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape or x.shape[x.ndim - len(shape) :] != shape:
         raise ValueError(f"layer_norm: normalized_shape {shape} is not the end of the shape of {x.spec}")
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t.shape != shape:
+            raise ValueError(f"layer_norm: {name} is {t.spec}, expected the shape {shape}")
     if len(shape) > 1:
         weight, bias = (None if t is None else flow.flatten(t) for t in (weight, bias))
         flat = flow.flatten(x, x.ndim - len(shape))

@@ -11,9 +11,9 @@ class Metrics:
         self.path = Path(path)
         kept = [line for line in read(path) if line["step"] <= step] if self.path.exists() and step else []
         partial = self.path.with_suffix(".partial")
-        partial.write_text("".join(json.dumps(line) + "\n" for line in kept))
+        partial.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
         partial.rename(self.path)
-        self.file = open(self.path, "a", buffering=1)
+        self.file = open(self.path, "a", buffering=1, encoding="utf-8")
 
     def add(self, **figures):
         """Writes one line."""
@@ -26,7 +26,7 @@ class Metrics:
 
 def read(path):
     """The whole lines of a metrics file; a last one that was cut off by a kill is left out."""
-    lines = Path(path).read_text().split("\n")[:-1]
+    lines = Path(path).read_text(encoding="utf-8").split("\n")[:-1]
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 

@@ -4,6 +4,8 @@ import numpy as np
 
 import flow_core as flow
 from flow_autograd import no_grad
+from flow_core.dtype import as_dtype, is_floating
+from flow_core.ops.inplace import copy_
 
 
 class ParameterMeta(type):
@@ -37,8 +39,12 @@ class Module:
     def __setattr__(self, name, value):
         if "_parameters" not in self.__dict__:
             raise TypeError(f"{type(self).__name__}.__init__ must call super().__init__() before it sets {name}")
-        for table in (self._parameters, self._buffers, self._modules):
+        for table, kind in ((self._parameters, "Parameter"), (self._buffers, "tensor"), (self._modules, "Module")):
             if name in table and not isinstance(value, (Parameter, Module)):
+                if value is not None and (kind != "tensor" or not hasattr(value, "spec")):
+                    raise TypeError(
+                        f"{type(self).__name__}.{name} is a {kind}, not {type(value).__name__}: set a {kind} or None"
+                    )
                 table[name] = value
                 return
         table = (
@@ -67,7 +73,11 @@ class Module:
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def register_parameter(self, name, parameter):
-        """Registers a Parameter, or None for one that is absent."""
+        """Registers a Parameter, or None for one that is absent; TypeError for anything else."""
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise TypeError(
+                f"{type(self).__name__}: parameter {name} is {type(parameter).__name__}: wrap it, Parameter(tensor)"
+            )
         self._parameters[name] = parameter
 
     def register_buffer(self, name, tensor):
@@ -98,7 +108,7 @@ class Module:
 
     def children(self):
         """The modules right below this one."""
-        return iter(self._modules.values())
+        return (module for module in self._modules.values() if module is not None)
 
     def named_parameters(self):
         """Pairs of name and parameter; a parameter that has several names (a tied one) comes once, under the first."""
@@ -113,40 +123,54 @@ class Module:
         """The parameters, each once."""
         return (p for _, p in self.named_parameters())
 
+    def named_tensors(self, prefix=""):
+        """Pairs of name and parameter or buffer; one that has several names comes under each."""
+        for table in (self._parameters, self._buffers):
+            yield from ((f"{prefix}{name}", t) for name, t in table.items() if t is not None)
+        for name, child in self._modules.items():
+            if child is not None:
+                yield from child.named_tensors(f"{prefix}{name}.")
+
     def state_dict(self):
         """Parameters and buffers by name, as tensors that share their memory and require no grad."""
-        state = {}
-        for prefix, module in self.named_modules():
-            for table in (module._parameters, module._buffers):
-                state.update(
-                    {(f"{prefix}.{name}" if prefix else name): t.detach() for name, t in table.items() if t is not None}
-                )
-        return state
+        return {name: t.detach() for name, t in self.named_tensors()}
 
     def load_state_dict(self, state):
         """Copies `state` (tensors or numpy arrays by name) into the parameters and buffers.
 
-        ValueError, before anything is written, if names are missing or unknown or a shape differs.
+        ValueError, before anything is written, if names are missing or unknown, or a shape or a kind of number differs.
         """
-        own = self.state_dict()
-        problems = [f"{name} is missing" for name in own if name not in state]
-        problems += [f"{name} is unknown" for name in state if name not in own]
+        own = dict(self.named_tensors())
         given = {name: flow.from_numpy(t) if isinstance(t, np.ndarray) else t for name, t in state.items()}
+        problems = [f"{name} is missing" for name in own if name not in given]
+        problems += [f"{name} is unknown" for name in given if name not in own]
         problems += [
-            f"{name} is {given[name].spec}, expected {t.spec}"
+            f"{name} is {getattr(given[name], 'spec', type(given[name]).__name__)}, expected {t.spec}"
             for name, t in own.items()
-            if name in given and given[name].shape != t.shape
+            if name in given and not fits(given[name], t)
         ]
         if problems:
             more = f", and {len(problems) - 4} more" if len(problems) > 4 else ""
             raise ValueError(f"the state does not fit {type(self).__name__}: {'; '.join(problems[:4])}{more}")
-        targets = {}
-        for prefix, module in self.named_modules():
-            for table in (module._parameters, module._buffers):
-                targets.update({(f"{prefix}.{name}" if prefix else name): t for name, t in table.items()})
         with no_grad():
             for name, t in given.items():
-                targets[name].copy_(t)
+                own[name].copy_(t)
+
+    def to(self, dtype):
+        """Casts the parameters and buffers of float types, and their gradients, to a float dtype, in place; returns the module.
+
+        An optimizer made before keeps its state in the dtype it had: make it afterwards.
+        """
+        dtype = as_dtype(dtype)
+        if not is_floating(dtype):
+            raise TypeError(f"{type(self).__name__}.to: {dtype} is not a float type")
+        for t in {id(t): t for _, t in self.named_tensors()}.values():
+            if is_floating(t.dtype) and t.dtype is not dtype:
+                cast, grad = t.detach().to(dtype), t.grad
+                t.grad = None
+                t.data, t.spec, t.version = cast.data, cast.spec, t.version + 1
+                t.grad = None if grad is None else grad.detach().to(dtype)
+        return self
 
     def train(self, mode=True):
         """Sets training mode here and below; returns the module."""
@@ -165,7 +189,7 @@ class Module:
 
     def apply(self, function):
         """Calls function(module) on all modules below and then on this one; returns the module."""
-        for child in self._modules.values():
+        for child in self.children():
             child.apply(function)
         function(self)
         return self
@@ -179,3 +203,14 @@ class Module:
         if not lines:
             return f"{type(self).__name__}({self.extra_repr()})"
         return "\n  ".join([f"{type(self).__name__}({self.extra_repr()}", *lines]) + "\n)"
+
+
+def fits(value, target):
+    """Whether `value` is a tensor that can be stored in `target` as it is, but for rounding."""
+    if not hasattr(value, "spec") or value.shape != target.shape:
+        return False
+    try:
+        copy_.infer(target.spec, value.spec)
+    except TypeError:
+        return False
+    return True

@@ -1,6 +1,7 @@
 """Text as character numbers: the vocabulary, the split into training and validation, and the batch of each step."""
 
 import gzip
+import hashlib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -9,8 +10,6 @@ import numpy as np
 
 import flow_core as flow
 
-TRAIN_SHARE = 0.9  # the first part of the text; the rest validates
-
 
 @dataclass(frozen=True)
 class Corpus:
@@ -18,7 +17,8 @@ class Corpus:
 
     name: str
     chars: str  # the vocabulary: character i of it has id i
-    train: np.ndarray
+    digest: str  # SHA-256 of the text as UTF-8, by which a checkpoint knows it
+    train: np.ndarray  # the first nine tenths
     val: np.ndarray
 
 
@@ -37,24 +37,21 @@ def read_corpus(path, block_size):
         )
     chars = "".join(sorted(set(text)))
     ids = encode(text, chars)
-    cut = int(TRAIN_SHARE * len(ids))
-    return Corpus(name, chars, ids[:cut], ids[cut:])
+    cut = 9 * len(ids) // 10
+    return Corpus(name, chars, hashlib.sha256(text.encode()).hexdigest(), ids[:cut], ids[cut:])
 
 
 def minimum_length(block_size):
     """The fewest characters whose last tenth holds a window of block_size ids and the one that follows each."""
-    length = 10 * (block_size + 1)
-    while length - int(TRAIN_SHARE * length) < block_size + 1:
-        length += 1
-    return length
+    return 10 * block_size + 1  # a tenth, rounded up, is block_size + 1
 
 
 def read_text(path):
-    if not path.is_file():
-        what = "is a directory" if path.is_dir() else "does not exist"
-        raise ValueError(f"text {path} {what}: give the path of a UTF-8 text file")
     try:
         text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError) as error:
+        what = "is a directory" if isinstance(error, IsADirectoryError) else "does not exist"
+        raise ValueError(f"text {path} {what}: give the path of a UTF-8 text file") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"text {path} is not UTF-8 (byte {error.start}): convert it first") from None
     except OSError as error:
@@ -71,6 +68,11 @@ def encode(text, chars):
     if unknown:
         raise ValueError(f"characters {''.join(unknown[:10])!r} are not in the vocabulary of {len(chars)} characters")
     return np.array([place[c] for c in text], np.int64)
+
+
+def first_prompt(chars):
+    """What a text goes on from if nobody says: a line break, or the first character of a vocabulary that has none."""
+    return "\n" if "\n" in chars else chars[0]
 
 
 def decode(ids, chars):

@@ -16,7 +16,7 @@ from flow_nn.functional import cross_entropy
 from flow_nn.generate import generate
 from flow_nn.models.gpt import GPT, GPTConfig
 from flow_nn.optim import AdamW, clip_grad_norm_, warmup_cosine
-from flow_nn.text import decode, training_batch, validation_batches
+from flow_nn.text import decode, encode, first_prompt, training_batch, validation_batches
 
 VALIDATION_BATCH = 48
 SAMPLE_LENGTH = 500
@@ -103,21 +103,23 @@ class Run:
             "model": asdict(self.config),
             "settings": json.loads(json.dumps(asdict(self.settings))),
             "chars": self.corpus.chars,
+            "text": self.corpus.digest,
             "generator": flow.default_generator.get_state(),
         }
 
     def restore(self, path):
         """Takes the state of a checkpoint. ValueError, before anything changes, if it is of another model, text or setting."""
         tensors, meta, step = checkpoint.load(path)
+        if meta.get("text") != self.corpus.digest:
+            raise ValueError(f"checkpoint {path} is of another text than {self.corpus.name}: give the --text it is of")
         check_same(path, "model", meta.get("model"), asdict(self.config))
-        check_same(path, "text", {"vocabulary": meta.get("chars")}, {"vocabulary": self.corpus.chars})
         own = self.meta()["settings"]
-        fixed = [key for key in own if key not in ("steps", "checkpoint_every", "validate_every")]
-        check_same(path, "settings", {k: meta["settings"].get(k) for k in fixed}, {k: own[k] for k in fixed})
+        fixed = {k: v for k, v in own.items() if k not in ("steps", "checkpoint_every", "validate_every")}
+        check_same(path, "setting", meta.get("settings"), fixed)
         if step > self.settings.steps:
             raise ValueError(f"checkpoint {path} is of step {step}, beyond --steps {self.settings.steps}")
-        expected = self.tensors()
-        if expected.keys() != tensors.keys():
+        kinds = [{name: (a.shape, a.dtype) for name, a in held.items()} for held in (tensors, self.tensors())]
+        if kinds[0] != kinds[1]:
             raise ValueError(f"checkpoint {path} is of another model: it does not hold the same tensors")
         self.model.load_state_dict({name: tensors[f"model.{name}"] for name in self.model.state_dict()})
         for name, p in self.model.named_parameters():
@@ -177,10 +179,10 @@ def finish(run, val_loss):
     """Draws the curve, writes a sample, and says where everything is."""
     metrics.draw_curve(run.out / "metrics.jsonl", run.out / "loss.png")
     run.model.eval()
-    start = "\n" if "\n" in run.corpus.chars else run.corpus.chars[0]
-    ids = generate(run.model, [run.corpus.chars.index(start)], SAMPLE_LENGTH, temperature=0.8, seed=run.settings.seed)
-    text = decode(ids, run.corpus.chars)
-    (run.out / "sample.txt").write_text(text)
+    chars, seed = run.corpus.chars, run.settings.seed
+    ids = generate(run.model, encode(first_prompt(chars), chars), SAMPLE_LENGTH, temperature=0.8, seed=seed)
+    text = decode(ids, chars)
+    (run.out / "sample.txt").write_text(text, encoding="utf-8")
     print(f"validation loss {val_loss:.4f} at step {run.step}\n\nsample:\n{text}\n")
     for what, name in (
         ("metrics", "metrics.jsonl"),
@@ -217,10 +219,6 @@ def check_same(path, what, held, own):
     for key in own:
         if not isinstance(held, dict) or held.get(key) != own[key]:
             was = held.get(key) if isinstance(held, dict) else None
-            if what == "text":
-                raise ValueError(
-                    f"checkpoint {path} is of another text: its vocabulary differs; give the --text it was trained on"
-                )
             raise ValueError(
                 f"checkpoint {path} is of another {what}: its {key} is {was}, this run's {own[key]}; start it alike"
             )

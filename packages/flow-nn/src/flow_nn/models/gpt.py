@@ -117,7 +117,7 @@ class GPT(Module):
         """ids (batch, tokens) to the blocks' input (batch, tokens, channels)."""
         if ids.shape[-1] > self.config.block_size:
             raise ValueError(f"GPT: {ids.shape[-1]} tokens are more than the context of {self.config.block_size}")
-        places = self.transformer.wpe(flow.arange(ids.shape[-1]))
+        places = self.transformer.wpe.weight[: ids.shape[-1]]  # (tokens, channels)
         return self.transformer.drop(self.transformer.wte(ids) + places)
 
     def head(self, x):

@@ -11,12 +11,19 @@ class Optimizer:
     """
 
     def __init__(self, params, defaults):
+        if hasattr(params, "spec"):
+            raise TypeError(f"{type(self).__name__}: params is one tensor, {params.spec}: give a list")
         groups = list(params)
         if not groups:
             raise ValueError(f"{type(self).__name__}: no parameters given")
         groups = groups if isinstance(groups[0], dict) else [{"params": groups}]
         self.param_groups = [{**defaults, **group, "params": list(group["params"])} for group in groups]
         every = [p for group in self.param_groups for p in group["params"]]
+        for p in every:
+            if not getattr(p, "is_leaf", False):
+                raise TypeError(
+                    f"{type(self).__name__}: {getattr(p, 'spec', p)!s} is not a parameter, or other leaf tensor"
+                )
         if len({id(p) for p in every}) != len(every):
             raise ValueError(f"{type(self).__name__}: a parameter stands in the groups twice")
         self.state = {}  # id of a parameter -> its state
