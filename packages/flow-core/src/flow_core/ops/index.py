@@ -92,7 +92,7 @@ def normal_index(x, index):
                 raise ValueError("slice step cannot be zero")
         elif i is None:
             out.append(None)
-        elif hasattr(i, "__index__") and not isinstance(i, (bool, np.bool_)):
+        elif hasattr(i, "__index__") and not isinstance(i, bool) and getattr(i, "dtype", None) != bool_:
             out.append(i.__index__())
         else:
             raise TypeError(
