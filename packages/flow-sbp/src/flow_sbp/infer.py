@@ -5,8 +5,10 @@ from functools import lru_cache
 
 from flow_sbp.bound import lower_bound
 from flow_sbp.boxing import plan
+from flow_sbp.dtype import dtype_of
 from flow_sbp.layout import Layout
 from flow_sbp.plan import Plan
+from flow_sbp.reduction import refusal
 from flow_sbp.sbp import Partial, Split
 from flow_sbp.signature import Signature, bind, mesh_signatures
 
@@ -48,6 +50,8 @@ def infer(rule, layouts, dtypes=None):
     bound, mesh = bind(rule, shapes), layouts[0].placement
     best, costs = None, {}
     for number, row in enumerate(mesh_signatures(rule, shapes, len(mesh.axes))):
+        if any(has_no_parts(layout, sbps) for layout, sbps in zip(layouts, row.inputs, strict=True)):
+            continue
         pieces = _pieces(bound, layouts, row)
         targets = tuple(
             _layout(layout.shape, layout.dtype, mesh, sbp, dims, pieces)
@@ -73,6 +77,11 @@ def infer(rule, layouts, dtypes=None):
     )
     plans = tuple(None if src == dst else plan(src, dst) for src, dst in zip(layouts, targets, strict=True))
     return Choice(row, targets, outputs, plans)
+
+
+def has_no_parts(layout, sbps):
+    """True if one of `sbps` is a partial kind that the layout's dtype lacks, as a sum of bools."""
+    return any(isinstance(one, Partial) and refusal(one.op, dtype_of(layout.dtype)) for one in sbps)
 
 
 def _pieces(bound, layouts, row):

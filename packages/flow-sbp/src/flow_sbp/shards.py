@@ -17,18 +17,20 @@ def shard(value, layout):
     value: an array of layout.shape and layout.dtype (bf16: uint16 words, or ml_dtypes' array, which the shards then
     are too). ValueError / TypeError if its shape or dtype is another one.
     """
+    return [part_of(value, layout, rank) for rank in layout.placement.ranks]
+
+
+def part_of(value, layout, rank):
+    """What one rank holds of `value`; see `shard`."""
     value = np.asarray(value)
     dtype = dtype_of(layout.dtype)
     words = words_of(value, dtype)
     if words.shape != layout.shape:
         raise ValueError(f"the layout {layout} is for shape {layout.shape}, the value has shape {words.shape}")
-    shards = []
-    for rank in layout.placement.ranks:
-        piece = words[(*layout.local_slices(rank), ...)]
-        op = _idle_kind(layout, rank)
-        out = piece.copy() if op is None else np.full(piece.shape, neutral(op, dtype), dtype.words)
-        shards.append(np.ascontiguousarray(out).reshape(piece.shape).view(value.dtype))
-    return shards
+    piece = words[(*layout.local_slices(rank), ...)]
+    op = _idle_kind(layout, rank)
+    out = piece.copy() if op is None else np.full(piece.shape, neutral(op, dtype), dtype.words)
+    return np.ascontiguousarray(out).reshape(piece.shape).view(value.dtype)
 
 
 def assemble(shards, layout, *, check_replicas=False):

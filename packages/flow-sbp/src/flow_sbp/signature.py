@@ -2,7 +2,7 @@
 
 A factor that the output has splits it; a contracted one leaves it partial; linearity adds rows with partial inputs;
 holding everything everywhere is always right. The notation is Shardy's and einsum's. "..." stands for leading dims
-that broadcast.
+that broadcast, "1" for a dim of size 1 that no axis splits.
 """
 
 from dataclasses import dataclass
@@ -24,23 +24,33 @@ class Rule:
     # what a contracted factor leaves the output partial in
     whole: tuple[str, ...] = ()
     # factors that no axis may split
+    fresh: tuple[tuple[str, int], ...] = ()
+    # factors that outputs alone have, with their sizes; no axis splits them
+    added: tuple[int, ...] = ()
+    # inputs that are added to the result, as a bias: where a contracted factor is split, only one part may add them
 
     def __post_init__(self):
         inputs, outputs = _factors(self.text)
         given = [name for dims in inputs for name in dims]
         for dims in (*inputs, *outputs):
-            if len(set(dims)) != len(dims):
+            if len({*dims} - {"1"}) != len([name for name in dims if name != "1"]):
                 raise ValueError(f"{self.text!r} names a factor twice in one tensor: {' '.join(dims)}")
             if "..." in dims[1:]:
                 raise ValueError(f'{self.text!r}: "..." stands for leading dims, so it comes first')
         for dims in outputs:
-            if unknown := set(dims) - set(given):
+            if unknown := set(dims) - set(given) - {"1", *(name for name, _ in self.fresh)}:
                 raise ValueError(f"{self.text!r}: no input has the output's factors {', '.join(sorted(unknown))}")
         if self.reduce not in KINDS:
             raise ValueError(f"reduce is one of {', '.join(KINDS)}, got {self.reduce!r}")
-        for group in self.linear:
+        if clash := {name for name, _ in self.fresh} & set(given):
+            raise ValueError(
+                f"fresh={self.fresh} names factors that inputs of {self.text!r} have: {', '.join(sorted(clash))}"
+            )
+        for group in (*self.linear, *((i,) for i in self.added)):
             if not group or not set(group) <= set(range(len(inputs))):
-                raise ValueError(f"linear={self.linear} names inputs of {self.text!r}, which has {len(inputs)}")
+                raise ValueError(
+                    f"linear={self.linear} or added={self.added} names inputs of {self.text!r}, which has {len(inputs)}"
+                )
         if unknown := set(self.whole) - set(given):
             raise ValueError(f"whole={self.whole} names no factors of {self.text!r}: {', '.join(sorted(unknown))}")
 
@@ -94,6 +104,10 @@ def bind(rule, shapes):
         bound.append([f".{spread - 1 - i}" for i in range(spread)] + [name for name in dims if name != "..."])
     for dims, shape in zip(bound, shapes, strict=True):
         for name, size in zip(dims, shape, strict=True):
+            if name == "1":
+                if size != 1:
+                    raise ValueError(f'{rule.text!r}: a dim marked "1" has size {size} in {shapes}')
+                continue
             known = sizes.get(name)
             if known in (None, 1) and (known is None or name.startswith(".")):
                 sizes[name] = size
@@ -104,10 +118,10 @@ def bind(rule, shapes):
     wide = [f".{most - 1 - i}" for i in range(most)]
     out = tuple(tuple(n for name in dims for n in (wide if name == "..." else [name])) for dims in outputs)
     kept = [
-        tuple(name if size == sizes[name] else None for name, size in zip(dims, shape, strict=True))
+        tuple(name if size == sizes.get(name) else None for name, size in zip(dims, shape, strict=True))
         for dims, shape in zip(bound, shapes, strict=True)
     ]
-    return Bound(rule, tuple(kept), out, tuple(sizes.items()))
+    return Bound(rule, tuple(kept), out, (*sizes.items(), *rule.fresh))
 
 
 @lru_cache(maxsize=4096)
@@ -116,9 +130,13 @@ def signatures(rule, shapes):
     bound = bind(rule, shapes)
     rows = [Signature((broadcast,) * len(bound.inputs), (broadcast,) * len(bound.outputs))]
     for name, _ in bound.sizes:
-        if name in rule.whole:
+        if name in rule.whole or name in dict(rule.fresh):
             continue
-        inputs = tuple(_where(name, dims, broadcast) for dims in bound.inputs)
+        contracted = not any(name in dims for dims in bound.outputs)
+        others = [
+            Partial(rule.reduce) if contracted and i in rule.added else broadcast for i in range(len(bound.inputs))
+        ]
+        inputs = tuple(_where(name, dims, other) for dims, other in zip(bound.inputs, others, strict=True))
         rows.append(Signature(inputs, tuple(_where(name, dims, Partial(rule.reduce)) for dims in bound.outputs)))
     for group in rule.linear:
         inputs = tuple(Partial() if i in group else broadcast for i in range(len(bound.inputs)))
@@ -152,8 +170,8 @@ def _factors(text):
         raise ValueError(f'{text!r} is no rule; write it as "m k, k n -> m n"')
     inputs, outputs = (tuple(tuple(part.split()) for part in side.split(",")) for side in text.split("->"))
     for name in (name for dims in inputs + outputs for name in dims):
-        if not (name == "..." or name.isidentifier()):
-            raise ValueError(f"{name!r} in {text!r} is no factor; a factor is a word, or ...")
+        if not (name in ("...", "1") or name.isidentifier()):
+            raise ValueError(f"{name!r} in {text!r} is no factor; a factor is a word, ... or 1")
     return inputs, outputs
 
 
