@@ -104,7 +104,7 @@ def test_shapes_that_do_not_fit_are_refused_with_the_numbers():
     with pytest.raises(ValueError, match="batch dim 1 from the right is 3 in one input and 4"):
         signatures(rule_of("add", ((5, 3), (4,))), ((5, 3), (4,)))
     with pytest.raises(ValueError, match="takes 2 inputs, got 1"):
-        signatures(rule_of("add", ((5,),)), ((5,),))
+        signatures(rule_of("add", ((5,), (5,))), ((5,),))
 
 
 def test_an_op_without_a_rule_is_named():

@@ -28,13 +28,19 @@ class Module:
     """A piece of a model. Subclasses set parameters and modules as attributes in __init__ and define forward."""
 
     def __init__(self):
-        self.__dict__.update(_parameters={}, _buffers={}, _modules={}, training=True)
+        self.__dict__.update(_parameters={}, _buffers={}, _modules={}, _forward_pre_hooks=[], training=True)
 
     def forward(self, *args):
         raise NotImplementedError(f"{type(self).__name__} does not define forward")
 
     def __call__(self, *args, **kwargs):
+        for hook in self._forward_pre_hooks:
+            args = hook(self, args)
         return self.forward(*args, **kwargs)
+
+    def register_forward_pre_hook(self, hook):
+        """Before each call, replaces the positional arguments by hook(module, args), a tuple."""
+        self._forward_pre_hooks.append(hook)
 
     def __setattr__(self, name, value):
         if "_parameters" not in self.__dict__:

@@ -33,6 +33,8 @@ class GPTConfig:
         for name, value in asdict(self).items():
             if name != "dropout" and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise ValueError(f"GPTConfig: {name} is {value!r}, expected a positive int")
+        if not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout <= 1:
+            raise ValueError(f"GPTConfig: dropout is {self.dropout!r}, expected a probability from 0 to 1")
         if self.num_channels % self.num_heads:
             raise ValueError(f"GPTConfig: {self.num_channels} channels do not divide into {self.num_heads} heads")
 
@@ -102,6 +104,7 @@ class GPT(Module):
         super().__init__()
         self.config = config
         self.transformer = Transformer(config)
+        self.tied = None  # where the head lives on other ranks than the token table: the table's copy there
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -122,7 +125,8 @@ class GPT(Module):
 
     def head(self, x):
         """The last block's output (batch, tokens, channels) to logits (batch, tokens, vocab_size)."""
-        return F.linear(self.transformer.ln_f(x), self.transformer.wte.weight)
+        weight = self.transformer.wte.weight if self.tied is None else self.tied
+        return F.linear(self.transformer.ln_f(x), weight)
 
     def forward(self, ids):
         x = self.embed(ids)

@@ -6,8 +6,8 @@ from flow_autograd import no_grad
 class Optimizer:
     """Holds `param_groups`, a list of dicts of "params" and hyperparameters, and the state of each parameter.
 
-    A subclass gives `init(param) -> dict of tensors` and `update(params, states, step, **hyperparameters)`, which writes to params and
-    states in place.
+    A subclass gives `init(param) -> dict of tensors`, `update(params, states, step, **hyperparameters)`, which writes to params and
+    states in place, and `check(**hyperparameters)`, which refuses what is out of range.
     """
 
     def __init__(self, params, defaults):
@@ -18,6 +18,14 @@ class Optimizer:
             raise ValueError(f"{type(self).__name__}: no parameters given")
         groups = groups if isinstance(groups[0], dict) else [{"params": groups}]
         self.param_groups = [{**defaults, **group, "params": list(group["params"])} for group in groups]
+        for group in self.param_groups:
+            hyperparameters = {k: v for k, v in group.items() if k != "params"}
+            unknown = [name for name in hyperparameters if name not in defaults]
+            if unknown:
+                raise ValueError(
+                    f"{type(self).__name__}: {unknown[0]} is not a setting: expected {', '.join(defaults)}"
+                )
+            self.check(**hyperparameters)
         every = [p for group in self.param_groups for p in group["params"]]
         for p in every:
             if not getattr(p, "is_leaf", False):

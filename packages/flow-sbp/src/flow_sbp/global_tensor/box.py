@@ -7,12 +7,15 @@ from flow_core import Checked, Op
 from flow_sbp.global_tensor import tensor as tensor
 
 
-def infer(x, /, *, layout):
-    """x, a global tensor, laid out by `layout`, of the same shape and dtype. The value stays, the bytes are plan(x.layout, layout)'s."""
-    return Checked(x, {"layout": layout})
+def infer(x, /, *, layout, src=None):
+    """x, a global tensor, laid out by `layout`, of the same shape and dtype. The value stays, the bytes are plan(x.layout, layout)'s.
+
+    `src`, x's own layout, is filled in by the call.
+    """
+    return Checked(x, {"layout": layout, "src": src})
 
 
-def kernel(x, /, *, layout):
+def kernel(x, /, *, layout, src):
     raise TypeError(
         "box takes a global tensor; a plain one becomes global by distribute(x, placement, sbp) or from_shards(...)"
     )

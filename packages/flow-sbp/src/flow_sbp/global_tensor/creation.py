@@ -3,8 +3,10 @@
 import numpy as np
 
 import flow_core as flow
+from flow_core.dtype import as_dtype
 from flow_core.spec import TensorSpec
 from flow_sbp.comm import CONTROL
+from flow_sbp.dtype import dtype_of
 from flow_sbp.global_tensor.tensor import make
 from flow_sbp.global_tensor.world import current_comm
 from flow_sbp.layout import Layout
@@ -37,6 +39,22 @@ def from_shards(shard, placement, sbp, *, shape=None, comm=None):
         raise ValueError(f"from_shards: rank {comm.rank} is not in {placement!r}; only its ranks call this")
     layout = assembled(gather_parts(shard, placement, comm), placement, sbp, shape)
     return make(shard, TensorSpec(layout.shape, shard.dtype), layout, comm)
+
+
+def global_tensor(shard, layout, comm):
+    """The global tensor of a layout of which this rank of it holds `shard`, a plain tensor. ValueError if that does not fit."""
+    if shard.shape != layout.local_shape(comm.rank) or dtype_of(str(shard.dtype)).name != layout.dtype:
+        raise ValueError(f"global_tensor: rank {comm.rank} gives {shard.spec}, {layout} has shape {layout.local_shape(comm.rank)} here")
+    return make(shard, TensorSpec(layout.shape, shard.dtype), layout, comm)
+
+
+def absent(layout, *, comm=None):
+    """The handle of a global tensor on a rank outside its placement, which holds nothing of it but takes part in moving it here."""
+    comm = comm or current_comm()
+    if comm.rank in layout.placement:
+        raise ValueError(f"absent: rank {comm.rank} is in {layout.placement!r} and must give its shard of {layout}")
+    dtype = as_dtype("bfloat16" if layout.dtype == "bf16" else dtype_of(layout.dtype).words)
+    return make(None, TensorSpec(layout.shape, dtype), layout, comm)
 
 
 def gather_parts(shard, placement, comm):
@@ -74,7 +92,7 @@ def assembled(parts, placement, sbp, shape):
     for rank, (held, _) in parts.items():
         if held != layout.local_shape(rank):
             raise ValueError(
-                f"from_shards: rank {rank} gives shape {held}, but beside the others' parts it must be {layout.local_shape(rank)} ({layout})"
+                f"from_shards: rank {rank} gives shape {held}, beside the others' it must be {layout.local_shape(rank)} ({layout})"
             )
     if shape is not None and tuple(shape) != layout.shape:
         raise ValueError(f"from_shards: the parts make up shape {layout.shape}, not {tuple(shape)}")
