@@ -10,40 +10,69 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import safetensors.numpy
 
 FORMAT = 1
 NAME = re.compile(r"step_(\d{8})")
 
 
-def save(root, step, tensors, meta, keep=3):
-    """Writes `tensors` (numpy arrays by name) and `meta` (a dict that JSON can hold) as root/step_NNNNNNNN; returns that path.
+class Piece(NamedTuple):
+    """A rank's slice of a tensor: the array, where it begins in the whole, and the whole's shape."""
 
-    Of the older ones, the newest `keep - 1` stay.
+    array: np.ndarray
+    start: tuple
+    shape: tuple
+
+
+def save(root, step, pieces, meta, *, keep=3, comm=None):
+    """Writes `pieces` (Pieces by name) and `meta` (a dict that JSON can hold) as root/step_NNNNNNNN; returns that path.
+
+    Over a communicator every rank calls this with the pieces that are its to write; together they are each tensor once. Of the
+    older checkpoints, the newest `keep - 1` stay.
     """
-    root = Path(root)
-    root.mkdir(parents=True, exist_ok=True)
-    for left in root.glob("partial_*"):  # by a writer that was killed
-        shutil.rmtree(left)
-    path = root / f"step_{step:08d}"
-    partial = root / f"partial_{step:08d}"
-    partial.mkdir()
-    write_durably(partial / "tensors.safetensors", safetensors.numpy.save(tensors))
-    index = {
-        "format": FORMAT,
-        "step": step,
-        "meta": meta,
-        "tensors": {n: [str(a.dtype), list(a.shape)] for n, a in tensors.items()},
-    }
-    write_durably(partial / "checkpoint.json", json.dumps(index, indent=1, sort_keys=True).encode())
+    root, rank = Path(root), 0 if comm is None else comm.rank
+    path, partial = root / f"step_{step:08d}", root / f"partial_{step:08d}"
+    if rank == 0:
+        root.mkdir(parents=True, exist_ok=True)
+        for left in root.glob("partial_*"):  # by a writer that was killed
+            shutil.rmtree(left)
+        partial.mkdir()
+    wait(comm)
+    if pieces:
+        name = f"rank_{rank:04d}.safetensors"
+        write_durably(partial / name, safetensors.numpy.save({n: p.array for n, p in pieces.items()}))
+        table = {n: [str(p.array.dtype), list(p.shape), name, list(p.start)] for n, p in pieces.items()}
+        write_durably(partial / f"rank_{rank:04d}.json", json.dumps(table).encode())
+    wait(comm)
+    if rank == 0:
+        commit(partial, path, {"format": FORMAT, "step": step, "meta": meta})
+        for old in steps(root)[:-keep]:
+            remove(old)
+    wait(comm)
+    return path
+
+
+def wait(comm):
+    """Waits for all ranks, if there are several."""
+    if comm is not None:
+        comm.barrier()
+
+
+def commit(partial, path, index):
+    """Joins the ranks' tables into checkpoint.json and gives the folder its name: from then on it is a checkpoint."""
+    tensors = {}
+    for table in sorted(partial.glob("rank_*.json")):
+        for name, (dtype, shape, file, start) in json.loads(table.read_bytes()).items():
+            entry = tensors.setdefault(name, {"dtype": dtype, "shape": shape, "pieces": []})
+            entry["pieces"].append([file, start])
+        table.unlink()
+    write_durably(partial / "checkpoint.json", json.dumps({**index, "tensors": tensors}, indent=1, sort_keys=True).encode())
     flush_folder(partial)
     if path.exists():
         remove(path)
     partial.rename(path)
-    flush_folder(root)
-    for old in steps(root)[:-keep]:
-        remove(old)
-    return path
+    flush_folder(path.parent)
 
 
 def remove(path):
@@ -54,25 +83,47 @@ def remove(path):
 
 
 def load(path):
-    """(tensors, meta, step) of a checkpoint folder. ValueError if it is not one, or not whole."""
+    """(arrays by name, meta, step) of a checkpoint folder, whole tensors whatever pieces they were written in.
+
+    ValueError if it is not one, or not whole.
+    """
     path = Path(path)
     try:
         index = json.loads((path / "checkpoint.json").read_bytes())
-        tensors = safetensors.numpy.load_file(path / "tensors.safetensors")
-    except FileNotFoundError as error:
-        raise ValueError(
-            f"{path} is not a checkpoint: it has no {Path(error.filename or 'tensors.safetensors').name}"
-        ) from None
-    except (ValueError, OSError, safetensors.SafetensorError) as error:
+    except FileNotFoundError:
+        raise ValueError(f"{path} is not a checkpoint: it has no checkpoint.json") from None
+    except (ValueError, OSError) as error:
         raise ValueError(f"checkpoint {path} cannot be read ({error}); use an older one") from None
     if not isinstance(index, dict) or index.get("format") != FORMAT:
-        raise ValueError(
-            f"checkpoint {path} has format {index.get('format') if isinstance(index, dict) else None!r}, expected {FORMAT}"
-        )
-    held = {name: [str(a.dtype), list(a.shape)] for name, a in tensors.items()}
-    if held != index.get("tensors") or [type(index.get(k)) for k in ("step", "meta")] != [int, dict]:
-        raise ValueError(f"checkpoint {path} does not hold what its checkpoint.json lists; use an older one")
-    return tensors, index["meta"], index["step"]
+        given = index.get("format") if isinstance(index, dict) else None
+        raise ValueError(f"checkpoint {path} has format {given!r}, expected {FORMAT}")
+    try:
+        files, arrays = {}, {}
+        for name, entry in index["tensors"].items():
+            for file, _ in entry["pieces"]:
+                if file not in files:
+                    files[file] = safetensors.numpy.load_file(path / Path(file).name)
+            arrays[name] = joined(entry, [(files[file][name], start) for file, start in entry["pieces"]])
+        meta, step = index["meta"], index["step"]
+    except (KeyError, TypeError, AttributeError, ValueError, OSError, safetensors.SafetensorError) as error:
+        raise ValueError(f"checkpoint {path} is not what its checkpoint.json lists ({error}); use an older one") from None
+    if not isinstance(meta, dict) or not isinstance(step, int):
+        raise ValueError(f"checkpoint {path} is not what its checkpoint.json lists; use an older one")
+    return arrays, meta, step
+
+
+def joined(entry, pieces):
+    """A tensor from its pieces; ValueError unless they are of its dtype and fill it exactly."""
+    whole = np.empty(entry["shape"], entry["dtype"])
+    if sum(piece.size for piece, _ in pieces) != whole.size:
+        raise ValueError("pieces that do not add up")
+    filled = np.zeros(whole.shape, bool)
+    for piece, start in pieces:
+        at = tuple(slice(a, a + n) for a, n in zip(start, piece.shape, strict=True))
+        if piece.dtype != whole.dtype or whole[at].shape != piece.shape or filled[at].any():
+            raise ValueError("a piece that does not fit")
+        whole[at], filled[at] = piece, True
+    return whole
 
 
 def steps(root):
