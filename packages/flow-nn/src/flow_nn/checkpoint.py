@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import safetensors.numpy
@@ -41,7 +42,8 @@ def save(root, step, pieces, meta, *, keep=3, comm=None):
     wait(comm)
     if pieces:
         name = f"rank_{rank:04d}.safetensors"
-        write_durably(partial / name, safetensors.numpy.save({n: p.array for n, p in pieces.items()}))
+        arrays = {n: np.asarray(p.array, order="C") for n, p in pieces.items()}  # safetensors takes memory as it lies
+        write_durably(partial / name, safetensors.numpy.save(arrays))
         table = {n: [str(p.array.dtype), list(p.shape), name, list(p.start)] for n, p in pieces.items()}
         write_durably(partial / f"rank_{rank:04d}.json", json.dumps(table).encode())
     wait(comm)
@@ -67,7 +69,9 @@ def commit(partial, path, index):
             entry = tensors.setdefault(name, {"dtype": dtype, "shape": shape, "pieces": []})
             entry["pieces"].append([file, start])
         table.unlink()
-    write_durably(partial / "checkpoint.json", json.dumps({**index, "tensors": tensors}, indent=1, sort_keys=True).encode())
+    write_durably(
+        partial / "checkpoint.json", json.dumps({**index, "tensors": tensors}, indent=1, sort_keys=True).encode()
+    )
     flush_folder(partial)
     if path.exists():
         remove(path)
@@ -106,7 +110,9 @@ def load(path):
             arrays[name] = joined(entry, [(files[file][name], start) for file, start in entry["pieces"]])
         meta, step = index["meta"], index["step"]
     except (KeyError, TypeError, AttributeError, ValueError, OSError, safetensors.SafetensorError) as error:
-        raise ValueError(f"checkpoint {path} is not what its checkpoint.json lists ({error}); use an older one") from None
+        raise ValueError(
+            f"checkpoint {path} is not what its checkpoint.json lists ({error}); use an older one"
+        ) from None
     if not isinstance(meta, dict) or not isinstance(step, int):
         raise ValueError(f"checkpoint {path} is not what its checkpoint.json lists; use an older one")
     return arrays, meta, step
