@@ -6,10 +6,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from flow_nn import checkpoint
 from flow_nn.generate import generate
+from flow_nn.launch import join_ranks, note, ranks_given, start_ranks
 from flow_nn.models.gpt import GPTConfig
+from flow_nn.parallel import Mesh
+from flow_nn.run import Run, Settings, load_model
 from flow_nn.text import encode, first_prompt, read_corpus
-from flow_nn.train import Settings, load_model, train
+from flow_nn.train import train
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,11 +25,14 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv=None):
     """Runs a command; returns its exit status: 0, 1 if it failed, 2 if it was asked for wrongly."""
+    argv = sys.argv[1:] if argv is None else argv
     args = parser().parse_args(argv)
+    args.argv = argv
     try:
-        args.command(args)
+        return args.command(args)
     except ValueError as error:
-        print(f"flow_nn {args.name}: {one_line(error)}", file=sys.stderr)
+        if ranks_given() is None or ranks_given()[0] == 0:  # all ranks have the same error
+            print(f"flow_nn {args.name}: {one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"flow_nn {args.name}: interrupted; go on with --resume", file=sys.stderr)
@@ -36,7 +43,6 @@ def main(argv=None):
     except OSError as error:  # the disk is full, or the like
         print(f"flow_nn {args.name}: {one_line(error)}", file=sys.stderr)
         return 1
-    return 0
 
 
 def parser():
@@ -93,6 +99,15 @@ def parser():
     t.add_argument(
         "--channels", type=positive, default=c.num_channels, metavar="C", help=f"width (default {c.num_channels})"
     )
+    for name, what in (
+        ("dp", "ranks that share a batch"),
+        ("tp", "ranks that share heads and channels"),
+        ("pp", "pipeline stages"),
+    ):
+        t.add_argument(f"--{name}", type=positive, default=1, metavar="N", help=f"{what} (default 1)")
+    t.add_argument(
+        "--microbatches", type=positive, default=1, metavar="M", help="equal parts that a batch is taken in (default 1)"
+    )
     p = commands.add_parser("sample", help="print text drawn from a trained model", allow_abbrev=False)
     p.set_defaults(command=sample_command)
     p.add_argument(
@@ -109,7 +124,7 @@ def parser():
 
 
 def train_command(args):
-    """Checks everything that can be checked, then trains."""
+    """Checks everything that can be checked, then trains: here, or on ranks that it starts. Returns the exit status."""
     if find_spec("matplotlib") is None:
         raise ValueError("the loss curve needs matplotlib, which is missing: pip install 'flow-nn[train]'")
     out = Path(args.out)
@@ -122,8 +137,26 @@ def train_command(args):
         batch_size=args.batch_size,
         checkpoint_every=args.checkpoint_every,
         validate_every=args.validate_every,
+        num_microbatches=args.microbatches,
     )
-    train(corpus, config, settings, out, resume=args.resume)
+    mesh = Mesh(args.dp, args.tp, args.pp)
+    mesh.check(config, settings.batch_size, settings.num_microbatches)
+    given = ranks_given()
+    if given is not None and given[1] != mesh.size:
+        raise ValueError(
+            f"--dp {mesh.dp} x --tp {mesh.tp} x --pp {mesh.pp} is a mesh of {mesh.size} ranks, {given[1]} were started"
+        )
+    if given is None and mesh.size > 1:
+        newest = checkpoint.latest(out / "checkpoints") if args.resume else None
+        if newest is not None:
+            _, meta, step = checkpoint.load(newest)
+            Run(corpus, config, settings, out).check(newest, meta, step)
+        return start_ranks(mesh.size, args.argv)
+    comm = join_ranks(mesh.size) if mesh.size > 1 else None
+    train(corpus, config, settings, out, resume=args.resume, mesh=mesh, comm=comm)
+    if comm is not None:
+        note("done", comm.rank)
+    return 0
 
 
 def check_out(out):
@@ -145,6 +178,7 @@ def sample_command(args):
     for i in generate(model, ids, args.length, temperature=args.temperature, top_k=args.top_k, seed=args.seed):
         print(chars[i], end="", flush=True)
     print()
+    return 0
 
 
 def positive(text):

@@ -8,6 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
+from flow_sbp.global_tensor import set_comm
+
 # How the launchers tell a process how many ranks there are.
 SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS")
 RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
@@ -32,7 +36,9 @@ def start_ranks(num_ranks, arguments):
         raise ValueError("several ranks need mpiexec, which is missing: pip install 'flow-nn[mpi]'")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     threads = str(max(cores // num_ranks, 1))
-    environment = os.environ | dict.fromkeys(("FLOW_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)
+    environment = os.environ | dict.fromkeys(
+        ("FLOW_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads
+    )
     if num_ranks > cores:  # ranks that wait must let the others compute
         environment["MPIR_CVAR_ENABLE_HEAVY_YIELD"] = "1"
     with tempfile.TemporaryDirectory() as folder:
@@ -49,8 +55,28 @@ def start_ranks(num_ranks, arguments):
         if status == 2:
             return 2
         if status:
-            print(f"flow_nn: {who_failed(said, folder, status)}; go on from the last checkpoint with --resume", file=sys.stderr)
+            print(
+                f"flow_nn: {who_failed(said, folder, status)}; go on from the last checkpoint with --resume",
+                file=sys.stderr,
+            )
         return 1 if status else 0
+
+
+def join_ranks(num_ranks):
+    """This process's communicator among the ranks that a launcher started; rank 0 prints each rank's number and process id."""
+    from flow_sbp.mpi import MpiComm
+
+    comm = MpiComm()
+    set_comm(comm)
+    note("rank", comm.rank)
+    pids = np.full(num_ranks, os.getpid(), np.int64)
+    if comm.rank == 0:
+        for request in [comm.irecv(pids[r : r + 1], r, 0) for r in range(1, num_ranks)]:
+            request.wait()
+        print("\n".join(f"rank {r}: pid {pid}" for r, pid in enumerate(pids)), flush=True)
+    else:
+        comm.isend(pids[:1], 0, 0).wait()
+    return comm
 
 
 def forward(stream):
@@ -70,7 +96,9 @@ def who_failed(said, folder, status):
         if pid.decode() in ranks:
             killed = f", killed by signal {status}" if status in (4, 6, 7, 8, 9, 11, 15) else ""
             return f"rank {ranks[pid.decode()]} (pid {pid.decode()}) ended before its time{killed}"
-    unfinished = sorted(set(ranks.values()) - {path.name.removeprefix("done_") for path in Path(folder).glob("done_*")}, key=int)
+    unfinished = sorted(
+        set(ranks.values()) - {path.name.removeprefix("done_") for path in Path(folder).glob("done_*")}, key=int
+    )
     return f"a rank among {', '.join(unfinished)} ended before its time (status {status})"
 
 

@@ -5,6 +5,7 @@ on that stage's ranks.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -57,9 +58,13 @@ class Mesh:
     def check(self, config, batch_size, num_microbatches):
         """ValueError for a model or batch that the mesh cannot take."""
         if self.pp > config.num_layers:
-            raise ValueError(f"--pp {self.pp} stages need a layer each at least, the model has --layers {config.num_layers}")
+            raise ValueError(
+                f"--pp {self.pp} stages need a layer each at least, the model has --layers {config.num_layers}"
+            )
         if self.tp > config.num_heads:
-            raise ValueError(f"--tp {self.tp} ranks need a head each at least, the model has --heads {config.num_heads}")
+            raise ValueError(
+                f"--tp {self.tp} ranks need a head each at least, the model has --heads {config.num_heads}"
+            )
         if batch_size % num_microbatches:
             raise ValueError(f"--microbatches {num_microbatches} do not divide --batch-size {batch_size}")
 
@@ -72,8 +77,10 @@ def sbp_of(name):
 
 def blocks_of(num_layers, num_stages):
     """The range of blocks of each stage: the first num_layers % num_stages stages have one more."""
-    bounds = [sum(num_layers // num_stages + (i < num_layers % num_stages) for i in range(s)) for s in range(num_stages + 1)]
-    return [range(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    bounds = [
+        sum(num_layers // num_stages + (i < num_layers % num_stages) for i in range(s)) for s in range(num_stages + 1)
+    ]
+    return [range(a, b) for a, b in pairwise(bounds)]
 
 
 def parallelize(model, mesh):
