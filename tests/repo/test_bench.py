@@ -148,10 +148,9 @@ def test_a_worker_answers_with_as_many_threads_as_told(adder):
     assert adder("peak_memory") is None or 1 < adder("peak_memory") < 1000
 
 
-def test_a_worker_goes_on_after_an_error(capfd, bench, adder):
+def test_a_worker_goes_on_after_an_error(bench, adder):
     with pytest.raises(bench.worker.Failure, match="'adder' failed at 'add': TypeError: "):
         adder("add", a=1, b="2")
-    assert "Traceback" in capfd.readouterr().err
     assert adder("add", a=1, b=2) == 3
 
 

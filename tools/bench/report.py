@@ -13,6 +13,8 @@ from worker import num_cores
 JSON_KEYS = ["name", "unit", "ours", "peer", "ratio", "limit_share"]
 BLAS_VARIABLES = ["OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR", "ATEN_CPU_CAPABILITY"]
 
+LOAD = os.getloadavg()[0]  # read before the bench adds its own
+
 
 @dataclass(frozen=True)
 class Row:
@@ -86,7 +88,9 @@ def number(value):
 
 def header(ours, peer, environ=os.environ):
     """The machine, the versions of both sides, and the variables that change what the libraries below them do."""
-    lines = [f"{cpu_model()}, {num_cores()} cores, {platform.system()} {platform.release()}"]
+    lines = [
+        f"{cpu_model()}, {num_cores()} cores, {platform.system()} {platform.release()}, load average {LOAD:.1f} at the start"
+    ]
     for name, versions in (("ours", ours), ("peer", peer)):
         lines.append(f"{name}: " + ", ".join(f"{key} {value}" for key, value in versions.items()))
     if found := [f"{key}={environ[key]}" for key in BLAS_VARIABLES if key in environ]:

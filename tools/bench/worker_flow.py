@@ -13,8 +13,8 @@ from worker import peak_memory, serve
 import flow_core as flow
 import flow_kernels
 from flow_nn.models.gpt import GPTConfig
+from flow_nn.run import Run, Settings
 from flow_nn.text import read_corpus, training_batch
-from flow_nn.train import Run, Settings
 
 state = {}
 
