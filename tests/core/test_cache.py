@@ -9,6 +9,7 @@ from hypothesis import given
 
 import flow_core as flow
 from flow_core import op as ops
+from flow_core.spec import INTERNED
 from flow_core.testing import CALLS, calls, examples
 
 
@@ -86,10 +87,10 @@ def test_many_shapes_stay_within_the_bound(monkeypatch):
 def test_specs_that_nobody_holds_are_let_go():
     for op in flow.OPS.values():
         op.cache.clear()
-    before = len(flow.TensorSpec._interned)
+    before = len(INTERNED)
     for n in range(1000, 1200):
         flow.TensorSpec((n, n), flow.float32)
-    assert len(flow.TensorSpec._interned) <= before + 1
+    assert len(INTERNED) <= before + 1
 
 
 def test_equal_specs_are_one_object_also_from_several_threads():

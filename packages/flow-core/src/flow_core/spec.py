@@ -6,7 +6,6 @@ import weakref
 from flow_core.device import CPU, Device
 from flow_core.dtype import SCALAR_CATEGORIES, short_name
 
-
 INTERNED = weakref.WeakValueDictionary()
 INTERNED_LOCK = threading.Lock()
 

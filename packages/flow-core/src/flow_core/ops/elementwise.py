@@ -14,8 +14,9 @@ HOLDS = ("bools", "integers", "floats", "complex numbers")
 def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=()):
     """Makes the op `name` of a numpy ufunc.
 
-    Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT) and of none
-    that the op `refuses`. The output has that dtype, or `result`. With `quiet`, numpy's warnings about its results (division by zero, invalid values) stay silent.
+    Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT) and of none that
+    the op `refuses`. The output has that dtype, or `result`. With `quiet`, numpy's warnings about its results (division by zero,
+    invalid values) stay silent.
     """
 
     def compute_dtype(specs):
@@ -96,6 +97,11 @@ def erf(x):
     return special.erf(x) if x.dtype.char in "fd" else special.erf(x.astype(np.float32)).astype(x.dtype)
 
 
+def logistic(x):
+    """1 / (1 + exp(-x)) in the array's own dtype, without overflow."""
+    return special.expit(x) if x.dtype.char in "fd" else special.expit(x.astype(np.float32)).astype(x.dtype)
+
+
 def rsqrt(x):
     """1 / sqrt(x), rounded twice."""
     return np.reciprocal(np.sqrt(x))
@@ -136,7 +142,7 @@ sqrt = elementwise("sqrt", np.sqrt, f"The square root; NaN below 0. {UNARY}", le
 rsqrt = elementwise("rsqrt", rsqrt, f"1 / sqrt(x). {UNARY}", least=FLOAT, args="x", quiet=True)
 tanh = elementwise("tanh", np.tanh, f"The hyperbolic tangent. {UNARY}", least=FLOAT, args="x")
 sigmoid = elementwise(
-    "sigmoid", special.expit, f"1 / (1 + exp(-x)). {UNARY}", least=FLOAT, args="x", quiet=True, refuses=(COMPLEX,)
+    "sigmoid", logistic, f"1 / (1 + exp(-x)). {UNARY}", least=FLOAT, args="x", quiet=True, refuses=(COMPLEX,)
 )
 erf = elementwise(
     "erf",

@@ -142,8 +142,11 @@ def layer_norm(x, weight=None, bias=None, /, *, eps=1e-5):
     x (..., cols); weight and bias (cols,) or None; mean and rstd (...). Ba, Kiros and Hinton, 1607.06450.
     """
     check_norm("layer_norm", x, weight=weight, bias=bias)
+    eps = as_float("layer_norm", "eps", eps)
+    if not eps >= 0:
+        raise ValueError(f"layer_norm: eps is {eps}, expected 0 or more")
     rows = x.with_shape(x.shape[:-1]).with_dtype(statistics_type(x.dtype))
-    return Checked((x, rows, rows), {"eps": as_float("layer_norm", "eps", eps)})
+    return Checked((x, rows, rows), {"eps": eps})
 
 
 def check_norm(name, x, **affine):

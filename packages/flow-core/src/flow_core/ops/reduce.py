@@ -61,6 +61,8 @@ def mean(x, /, *, dim=None, keepdim=False):
 
 def extreme(ufunc):
     def kernel(x, /, *, dim, keepdim):
+        if not x.size:  # numpy refuses an empty dim even where there is no output to fill
+            return lambda a: np.add.reduce(a, axis=dim, keepdims=keepdim, dtype=x.dtype)
         return lambda a: np.asarray(ufunc.reduce(a, axis=dim, keepdims=keepdim))
 
     return kernel
