@@ -70,8 +70,8 @@ def argmax(d):
     return [x], {"dim": d.one_of(None, d.dim(x.ndim)), "keepdim": d.flag()}
 
 
-def any_array(d, **shape):
-    return d.array(d.shape(**shape), d.dtype(BOOL, INT, FLOAT, COMPLEX))
+def any_array(d):
+    return d.array(d.shape(), d.dtype(BOOL, INT, FLOAT, COMPLEX))
 
 
 def reshape(d):
@@ -169,28 +169,21 @@ def mostly_one(d, *categories):
     return dtype, dtype if d.integer(0, 3) else d.partner(dtype, *categories)
 
 
-def linear_shapes(d):
-    """(rows, out, in): the dims that linear and its gradients are about."""
-    return d.shape(max_dims=2), d.shape(max_dims=2), d.shape(max_dims=2)
-
-
 def linear(d):
-    rows, out, inner = linear_shapes(d)
+    rows, out, inner = (d.shape(max_dims=2) for _ in range(3))
     dtype, other = mostly_one(d, FLOAT)
     bias = d.array(out, dtype) if d.flag() else None
     return [d.array(rows + inner, dtype), d.array(out + inner, other), bias], {"num_in": len(inner)}
 
 
-def linear_weight(d):
-    rows, out, inner = linear_shapes(d)
-    dtype, other = mostly_one(d, FLOAT)
-    return [d.array(rows + out, dtype), d.array(rows + inner, other)], {"num_in": len(inner)}
+def linear_gradient(of_weight):
+    def row(d):
+        rows, out, inner = (d.shape(max_dims=2) for _ in range(3))
+        dtype, other = mostly_one(d, FLOAT)
+        lead = rows if of_weight else out
+        return [d.array(rows + out, dtype), d.array(lead + inner, other)], {"num_in": len(inner)}
 
-
-def linear_input(d):
-    rows, out, inner = linear_shapes(d)
-    dtype, other = mostly_one(d, FLOAT)
-    return [d.array(rows + out, dtype), d.array(out + inner, other)], {"num_in": len(inner)}
+    return row
 
 
 def softmax(d):
@@ -331,8 +324,8 @@ CALLS = {
     "add_rows": add_rows,
     "matmul": matmul,
     "linear": linear,
-    "linear_weight": linear_weight,
-    "linear_input": linear_input,
+    "linear_weight": linear_gradient(True),
+    "linear_input": linear_gradient(False),
     **dict.fromkeys(["softmax", "log_softmax"], softmax),
     "gelu": gelu(1),
     "gelu_backward": gelu(2),
