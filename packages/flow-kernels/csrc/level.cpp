@@ -20,8 +20,8 @@ struct Choice {
   bool (*supported)();
 };
 
-// Lowest first. Compiled for the x86-64 levels 1, 3 and 4; these features tell them apart on every CPU that was sold, and
-// older compilers do not know the levels by name.
+// Lowest first. Compiled for the x86-64 levels 1, 3 and 4; these features tell them apart on every CPU that was sold,
+// and older compilers do not know the levels by name.
 const Choice choices[] = {
     {"baseline", &level_baseline, [] { return true; }},
 #ifdef __x86_64__
