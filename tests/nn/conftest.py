@@ -64,6 +64,14 @@ def command(tmp_path):
 
 
 @pytest.fixture(scope="session")
+def run_of_text(tmp_path_factory, text):
+    """The folder of an uninterrupted run on the text, and what it printed. Read it, and write nothing there."""
+    folder = tmp_path_factory.mktemp("run_of_text")
+    out = CommandLine(folder).train("--text", text, "--out", "run", "--validate-every", 4)
+    return folder / "run", out
+
+
+@pytest.fixture(scope="session")
 def text(tmp_path_factory):
     """A text file of 5,000 characters, 30 different ones."""
     path = tmp_path_factory.mktemp("text") / "text.txt"

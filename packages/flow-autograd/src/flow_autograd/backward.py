@@ -1,8 +1,14 @@
 """The reverse pass: from outputs to leaves in falling order of the nodes' numbers, without recursion, adding up in that one order."""
 
+from operator import attrgetter
+
+import numpy as np
+
 import flow_core as flow
 from flow_autograd.mode import set_grad_enabled
-from flow_autograd.node import Node, Part
+from flow_autograd.node import Node, Part, record
+from flow_core.op import recorder
+from flow_core.tensor import new_tensor
 
 
 def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=False):
@@ -11,11 +17,18 @@ def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=Fal
     `tensors` is a tensor or a sequence of them; one of more than one element needs its grad_tensor. With `create_graph` the
     gradients can be differentiated again.
     """
-    with set_grad_enabled(create_graph):
+    before, recorder.call = (
+        recorder.call,
+        record if create_graph else None,
+    )  # as set_grad_enabled, in a sixth of its time
+    try:
         seeds = as_seeds("backward", tensors, grad_tensors)
         taken = {memory(g) for _, g in seeds}
         for leaf, g in propagate(seeds, retain_graph or create_graph).items():
-            leaf.grad = own(g, taken) if leaf.grad is None else leaf.grad + g
+            held = leaf.grad
+            leaf.grad = own(g, taken) if held is None else held + g
+    finally:
+        recorder.call = before
 
 
 def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=False, allow_unused=False):
@@ -45,9 +58,10 @@ def grad(outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=
 
 def own(g, taken):
     """g, or a copy of it where its memory is `taken` by another gradient or is a read-only view: a leaf's grad may be written."""
-    if memory(g) in taken or (type(g) is flow.Tensor and not g.data.flags.writeable):
+    place = memory(g)
+    if place in taken or (type(g) is flow.Tensor and not g.data.flags.writeable):
         return g.clone()
-    taken.add(memory(g))
+    taken.add(place)
     return g
 
 
@@ -75,7 +89,8 @@ def as_seeds(name, tensors, grads):
                 raise ValueError(
                     f"{name}: {t.spec} has more than one element: give the gradient to start from, or sum it first"
                 )
-            g = flow.ones_like(t)
+            # A plain tensor's 1 is made by hand: ones_like, which any kind of tensor answers, takes as long as two ops.
+            g = new_tensor(np.ones(t.shape, t.dtype), t.spec) if type(t) is flow.Tensor else flow.ones_like(t)
         if g.shape != t.shape or g.dtype is not t.dtype:
             raise ValueError(f"{name}: the gradient {g.spec} must have the shape and dtype of its tensor, {t.spec}")
         seeds.append((t, g))
@@ -88,16 +103,23 @@ def propagate(seeds, retain_graph, wanted=()):
     for t, g in seeds:
         add_to(grads, t.grad_fn or t, g)
     for place in reachable(grads):
-        g = grads.get(place) if place in wanted else grads.pop(place, None)
+        g = grads.get(place) if wanted and place in wanted else grads.pop(place, None)
         if g is None:
             continue
         if type(place) is Part:
             parts = grads.setdefault(place.node, [None] * len(place.node.out))
             parts[place.index] = g if parts[place.index] is None else parts[place.index] + g
             continue
-        for edge, part in zip(place.edges, pull_back(place, g), strict=True):
-            if edge is not None and part is not None:
-                add_to(grads, edge, part)
+        rule, args, attrs = place.rule, place.arguments(), place.attrs
+        out = place.output() if rule.keeps_out else place.out
+        if rule.joint is not None:
+            for edge, part in zip(place.edges, rule.joint(g, out, *args, **attrs), strict=True):
+                if edge is not None and part is not None:
+                    add_to(grads, edge, part)
+        else:
+            for edge, function in zip(place.edges, rule.functions, strict=True):
+                if edge is not None and function is not None:
+                    add_to(grads, edge, function(g, out, *args, **attrs))
         if not retain_graph:
             place.release()
     return grads
@@ -111,23 +133,18 @@ def add_to(grads, place, g):
 
 def reachable(places):
     """The nodes and parts that `places` depend on, themselves included, from the highest number down."""
-    seen = {p for p in places if type(p) in (Node, Part)}
-    stack = list(seen)
+    stack = [p for p in places if type(p) is Node or type(p) is Part]
+    seen = set(stack)
     while stack:
         place = stack.pop()
-        for edge in (place.node,) if type(place) is Part else place.edges:
-            if type(edge) in (Node, Part) and edge not in seen:
+        for edge in place.edges:
+            if (type(edge) is Node or type(edge) is Part) and edge not in seen:
                 seen.add(edge)
                 stack.append(edge)
-    return sorted(seen, key=lambda place: place.number, reverse=True)
+    return sorted(seen, key=number_of, reverse=True)
 
 
-def pull_back(node, g):
-    """The gradients of a node's arguments, None where none is wanted or known, from that of its output (or a list for several)."""
-    rule, args, out, attrs = node.rule, node.arguments(), node.output(), node.attrs
-    if rule.joint is not None:
-        return rule.joint(g, out, *args, **attrs)
-    return [
-        None if edge is None or function is None else function(g, out, *args, **attrs)
-        for edge, function in zip(node.edges, rule.functions, strict=True)
-    ]
+number_of = attrgetter("number")
+
+
+number_of = attrgetter("number")

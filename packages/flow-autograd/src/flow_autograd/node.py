@@ -56,12 +56,13 @@ class Node:
 class Part:
     """The place in the graph of one output of a node that has several."""
 
-    __slots__ = ("index", "node", "number")
+    __slots__ = ("edges", "index", "node", "number")
 
     def __init__(self, node, index):
         self.node = node
         self.index = index
         self.number = next_number()
+        self.edges = (node,)
 
     def __repr__(self):
         return f"<{self.node.rule.name} {self.node.number}, output {self.index}>"
@@ -92,12 +93,18 @@ def record(op, tensors, attrs, out):
         out.grad_fn = node
     keeps = rule.keeps
     if len(tensors) == 2 and type(tensors[0]) is Tensor is type(tensors[1]) and len(keeps) == 2:
-        # The loop below for the two tensors of most calls, at half its cost.
+        # The loop below, spelled out for the one or two tensors of most calls: half its cost.
         a, b = tensors
         keep_a, keep_b = keeps
         node.saved = (a if keep_a else a.spec, b if keep_b else b.spec)
         node.edges = ((a.grad_fn or a) if a.requires_grad else None, (b.grad_fn or b) if b.requires_grad else None)
         node.versions = (a.version if keep_a else 0) + (b.version if keep_b else 0)
+        return
+    if len(tensors) == 1 and type(tensors[0]) is Tensor:
+        (a,) = tensors
+        node.saved = (a if keeps[0] else a.spec,)
+        node.edges = (a.grad_fn or a,)
+        node.versions = a.version if keeps[0] else 0
         return
     saved, edges, versions = [], [], 0
     if len(keeps) < len(tensors):

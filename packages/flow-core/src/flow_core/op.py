@@ -124,6 +124,9 @@ class Op:
             elif type(a) in SCALAR_SPECS:
                 key.append(SCALAR_SPECS[type(a)])
                 arrays.append(a)
+            elif a is None:
+                key.append(None)
+                arrays.append(None)
             else:
                 return self.call(args, attrs)
         for name, value in attrs.items():

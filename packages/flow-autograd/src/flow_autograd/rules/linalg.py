@@ -9,7 +9,8 @@ def matmul_left(g, _out, _x, y):
         return unbroadcast(flow.unsqueeze(g, -1) * y, _x)
     if _x.ndim == 1:  # (..., n), (..., k, n) -> (k)
         return unbroadcast(flow.squeeze(flow.matmul(y, flow.unsqueeze(g, -1)), -1), _x)
-    return unbroadcast(flow.matmul(g, y.mT), _x)
+    # y transposed is what linear takes its weight for.
+    return unbroadcast(flow.linear(g, y, None) if y.ndim == 2 else flow.matmul(g, y.mT), _x)
 
 
 def matmul_right(g, _out, x, _y):
@@ -18,7 +19,7 @@ def matmul_right(g, _out, x, _y):
         return unbroadcast(outer, _y)
     if _y.ndim == 1:  # (..., m, k), (..., m) -> (k)
         return unbroadcast(flow.squeeze(flow.matmul(x.mT, flow.unsqueeze(g, -1)), -1), _y)
-    return unbroadcast(flow.matmul(x.mT, g), _y)
+    return unbroadcast(flow.linear_weight(x, g) if x.ndim == g.ndim == 2 else flow.matmul(x.mT, g), _y)
 
 
 def sum_of_rows(g, num_rows):

@@ -6,7 +6,7 @@ from flow_autograd.vjp import defvjp, no_vjp
 
 def widen(g, spec, dim, keepdim):
     """A reduction's gradient with the reduced dims put back as dims of size 1, ready to broadcast to `spec`."""
-    if keepdim or not dim:
+    if keepdim or len(dim) in (0, spec.ndim):  # what is left has no dims, and broadcasts as it is
         return g
     return flow.reshape(g, shape=tuple([1 if d in dim else n for d, n in enumerate(spec.shape)]))
 

@@ -18,11 +18,15 @@ def reduction(ufunc, cast=None):
     """The binding of a numpy reduction: 16-bit floats are added in float32 and rounded once."""
 
     def kernel(x, /, *, dim, keepdim):
-        wide = float32 if x.dtype.itemsize == 2 and CATEGORIES[x.dtype] == 2 else (cast or (lambda d: d))(x.dtype)
+        narrow = x.dtype if CATEGORIES[x.dtype] == 2 else (cast or (lambda d: d))(x.dtype)
+        wide = float32 if narrow.itemsize == 2 and CATEGORIES[narrow] == 2 else narrow
+        shape = reduced("", x, dim, keepdim, wide).out.shape
+        reduce = ufunc.reduce
 
         def run(a):
-            out = ufunc.reduce(a, axis=dim, dtype=wide, keepdims=keepdim)
-            return np.asarray(out, x.dtype if CATEGORIES[x.dtype] == 2 else wide)
+            # Given its output numpy returns an array, also where it would make a number of it; by place the call is shorter.
+            out = reduce(a, dim, wide, np.empty(shape, wide), keepdim)
+            return out if wide is narrow else out.astype(narrow)
 
         return run
 

@@ -44,7 +44,9 @@ def from_shards(shard, placement, sbp, *, shape=None, comm=None):
 def global_tensor(shard, layout, comm):
     """The global tensor of a layout of which this rank of it holds `shard`, a plain tensor. ValueError if that does not fit."""
     if shard.shape != layout.local_shape(comm.rank) or dtype_of(str(shard.dtype)).name != layout.dtype:
-        raise ValueError(f"global_tensor: rank {comm.rank} gives {shard.spec}, {layout} has shape {layout.local_shape(comm.rank)} here")
+        raise ValueError(
+            f"global_tensor: rank {comm.rank} gives {shard.spec}, {layout} has shape {layout.local_shape(comm.rank)} here"
+        )
     return make(shard, TensorSpec(layout.shape, shard.dtype), layout, comm)
 
 
