@@ -145,6 +145,3 @@ def reachable(places):
 
 
 number_of = attrgetter("number")
-
-
-number_of = attrgetter("number")

@@ -5,6 +5,7 @@ import itertools
 from flow_autograd.vjp import NO_VJP, VJPS
 from flow_core.op import recorder
 from flow_core.tensor import Tensor
+from flow_core.writes import clock
 
 new = object.__new__
 next_number = itertools.count().__next__
@@ -17,7 +18,7 @@ class Node:
     gradient is wanted. `saved` holds the arguments as the rule wants them: a tensor, its spec, or a plain number.
     """
 
-    __slots__ = ("attrs", "edges", "number", "out", "rule", "saved", "versions")
+    __slots__ = ("attrs", "edges", "number", "out", "rule", "saved", "time")
 
     def __repr__(self):
         return f"<{self.rule.name} {self.number}>"
@@ -29,16 +30,18 @@ class Node:
                 f"backward came to {self.rule.name} a second time, and what it saved was released the first time: "
                 "pass retain_graph=True to the first backward"
             )
-        versions = 0
-        for t in self.saved:
-            if type(t) is Tensor or hasattr(t, "version"):
-                versions += t.version
-        if versions != self.versions:
+        if clock.time != self.time:
+            self.check_unwritten()
+        return self.saved
+
+    def check_unwritten(self):
+        """ValueError if the memory of something saved was written since the call."""
+        kept = self.out if type(self.out) is tuple else (self.out,)
+        if any([hasattr(t, "last_write") and t.last_write() > self.time for t in (*self.saved, *kept)]):
             raise ValueError(
                 f"a tensor that {self.rule.name} saved for its gradient has been overwritten in place since: "
                 "take the backward pass before the step that writes to it, or give the op a clone()"
             )
-        return self.saved
 
     def output(self):
         """The output as the rule wants it: its specs, or tensors that come from this node."""
@@ -82,6 +85,7 @@ def record(op, tensors, attrs, out):
     node.rule = rule
     node.attrs = attrs
     node.number = next_number()
+    node.time = clock.time
     if type(out) is tuple:
         # What is kept of an output is not the output itself, which hangs on this node: that would be a cycle.
         node.out = tuple([t.detach() if rule.keeps_out else t.spec for t in out])
@@ -98,15 +102,13 @@ def record(op, tensors, attrs, out):
         keep_a, keep_b = keeps
         node.saved = (a if keep_a else a.spec, b if keep_b else b.spec)
         node.edges = ((a.grad_fn or a) if a.requires_grad else None, (b.grad_fn or b) if b.requires_grad else None)
-        node.versions = (a.version if keep_a else 0) + (b.version if keep_b else 0)
         return
     if len(tensors) == 1 and type(tensors[0]) is Tensor:
         (a,) = tensors
         node.saved = (a if keeps[0] else a.spec,)
         node.edges = (a.grad_fn or a,)
-        node.versions = a.version if keeps[0] else 0
         return
-    saved, edges, versions = [], [], 0
+    saved, edges = [], []
     if len(keeps) < len(tensors):
         keeps = keeps + keeps[-1:] * (len(tensors) - len(keeps))
     for t, keep in zip(tensors, keeps, strict=True):
@@ -114,13 +116,9 @@ def record(op, tensors, attrs, out):
             saved.append(t)
             edges.append(None)
             continue
-        if keep:
-            saved.append(t)
-            versions += t.version
-        else:
-            saved.append(t.spec)
+        saved.append(t if keep else t.spec)
         edges.append((t.grad_fn or t) if t.requires_grad else None)
-    node.saved, node.edges, node.versions = saved, edges, versions
+    node.saved, node.edges = saved, edges
 
 
 def attach_to(tensor, place):

@@ -14,6 +14,7 @@ import numpy as np
 
 from flow_core.spec import SCALAR_SPECS, ScalarSpec
 from flow_core.tensor import Tensor, new_tensor
+from flow_core.writes import wrote
 
 new = object.__new__
 
@@ -57,7 +58,7 @@ class Op:
     """
 
     def __init__(self, name, infer, kernels, linear=(), numbers=(), nones=()):
-        self.name = name
+        self.name = self.__name__ = name
         self.infer = infer
         self.kernels = kernels
         self.linear = linear
@@ -91,7 +92,6 @@ class Op:
                         out.spec = entry[1]
                         out.requires_grad = False
                         out.grad_fn = None
-                        out.version = 0
                         if (a.requires_grad or b.requires_grad) and recorder.call is not None:
                             recorder.call(self, args, entry[2], out)
                         return out
@@ -105,7 +105,6 @@ class Op:
                         out.spec = entry[1]
                         out.requires_grad = False
                         out.grad_fn = None
-                        out.version = 0
                         if a.requires_grad and recorder.call is not None:
                             recorder.call(self, args, entry[2], out)
                         return out
@@ -240,7 +239,7 @@ class Op:
 class InPlaceOp(Op):
     """An op that writes to its first tensors (`num_written(specs)` of them, all by default) and returns nothing.
 
-    A written tensor's version grows, so that a backward pass that saved the old value can refuse.
+    Writes are counted, so that a backward pass that saved the old value can refuse.
     """
 
     def __init__(self, name, infer, kernels, num_written=len, numbers=()):
@@ -258,7 +257,7 @@ class InPlaceOp(Op):
         """Writes to plain tensors."""
         out = super().run(tensors, attrs)
         for t in tensors[: self.num_written(tensors)]:
-            t.version += 1
+            wrote(t.data)
         return out
 
 

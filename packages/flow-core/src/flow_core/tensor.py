@@ -8,6 +8,7 @@ import numpy as np
 from flow_core.device import as_device
 from flow_core.dtype import CATEGORIES, SCALAR_DEFAULTS, as_dtype, is_floating
 from flow_core.spec import TensorSpec
+from flow_core.writes import last_write, num_writes
 
 new = object.__new__
 
@@ -15,12 +16,12 @@ new = object.__new__
 class Tensor:
     """An n-dimensional array of one dtype; make one with flow.tensor, flow.zeros and the like.
 
-    `data` is the array underneath (a numpy array), `spec` its shape, dtype and device. `version` counts the writes to it. `grad_fn`
+    `data` is the array underneath (a numpy array), `spec` its shape, dtype and device. `grad_fn`
     is the node of the graph that it came from, None for a leaf.
     """
 
     # _grad and is_parameter stay unset until someone sets them: an op's result pays only for what it uses.
-    __slots__ = ("__weakref__", "_grad", "data", "grad_fn", "is_parameter", "requires_grad", "spec", "version")
+    __slots__ = ("__weakref__", "_grad", "data", "grad_fn", "is_parameter", "requires_grad", "spec")
     __array_ufunc__ = None  # `array + tensor` is then ours to answer
 
     def __init__(self):
@@ -45,6 +46,15 @@ class Tensor:
     def ndim(self):
         """The number of dims."""
         return len(self.spec.shape)
+
+    @property
+    def version(self):
+        """How often the memory that it lies in has been written in place, through whatever tensor."""
+        return num_writes(self.data)
+
+    def last_write(self):
+        """The time of flow_core.writes.clock at which its memory was written last; 0 for never."""
+        return last_write(self.data)
 
     @property
     def grad(self):
@@ -139,7 +149,6 @@ def new_tensor(array, spec):
     t.spec = spec
     t.requires_grad = False
     t.grad_fn = None
-    t.version = 0
     return t
 
 

@@ -6,6 +6,7 @@ import flow_core as flow
 from flow_autograd import no_grad
 from flow_core.dtype import as_dtype, is_floating
 from flow_core.ops.inplace import copy_
+from flow_core.writes import wrote
 
 
 class ParameterMeta(type):
@@ -174,7 +175,8 @@ class Module:
             if is_floating(t.dtype) and t.dtype is not dtype:
                 cast, grad = t.detach().to(dtype), t.grad
                 t.grad = None
-                t.data, t.spec, t.version = cast.data, cast.spec, t.version + 1
+                t.data, t.spec = cast.data, cast.spec
+                wrote(t.data)  # for a backward pass that saved the old value under this tensor
                 t.grad = None if grad is None else grad.detach().to(dtype)
         return self
 

@@ -49,9 +49,6 @@ def run(op, tensors, attrs, make):
             moving(op.name, place, step)
         shards.append(t if not hasattr(t, "layout") else t.shard if step is None else moved(t, step))
     out, _ = op.run(shards, decision.local)
-    if isinstance(op, flow.InPlaceOp):
-        for t in tensors[: op.num_written(tensors)]:
-            t.version += 1
     return wrap(decision, out if type(out) is tuple else (out,), comm, make), decision.attrs
 
 

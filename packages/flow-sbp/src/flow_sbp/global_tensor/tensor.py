@@ -26,7 +26,6 @@ class GlobalTensor:
         "requires_grad",
         "shard",
         "spec",
-        "version",
     )
     __array_ufunc__ = None
 
@@ -67,6 +66,15 @@ class GlobalTensor:
     def sbp(self):
         """One of Split, Broadcast, Partial for each axis of the mesh."""
         return self.layout.sbp
+
+    @property
+    def version(self):
+        """How often the memory of this rank's shard has been written in place."""
+        return 0 if self.shard is None else self.shard.version
+
+    def last_write(self):
+        """When the memory of this rank's shard was written last; 0 for never."""
+        return 0 if self.shard is None else self.shard.last_write()
 
     @property
     def grad(self):
@@ -166,7 +174,6 @@ def make(shard, spec, layout, comm):
     t.comm = comm
     t.requires_grad = False
     t.grad_fn = None
-    t.version = 0
     return t
 
 
