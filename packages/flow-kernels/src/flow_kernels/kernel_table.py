@@ -7,6 +7,8 @@ from flow_kernels import _cpu
 
 @dataclass(frozen=True)
 class KernelEntry:
+    """A kernel as a plain C function: where it is, and what it takes."""
+
     address: int
     """Of an `int64_t f(void *const *buffers, const int64_t *dims, const double *attrs)`. It returns 0, or 1 + the row
     of a target of cross entropy that is out of range; it checks nothing else, and needs no lock of Python's."""

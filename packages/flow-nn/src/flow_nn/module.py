@@ -17,7 +17,7 @@ class ParameterMeta(type):
 
 
 class Parameter(metaclass=ParameterMeta):
-    """Parameter(tensor): a leaf on the tensor's data that a Module registers when it is set as an attribute."""
+    """A leaf on a tensor's data that a Module registers when it is set as an attribute; of the tensor's own kind."""
 
     def __new__(cls, data, requires_grad=True):
         leaf = data.detach()
