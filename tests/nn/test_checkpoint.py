@@ -141,7 +141,7 @@ def test_pieces_that_do_not_fill_a_tensor_are_refused(starts, tmp_path):
     index = json.loads((path / "checkpoint.json").read_text())
     index["tensors"]["a"]["pieces"] = [[f"{rank}.safetensors", [start]] for rank, start in enumerate(starts)]
     (path / "checkpoint.json").write_text(json.dumps(index))
-    with pytest.raises(ValueError, match="is not what its checkpoint.json lists"):
+    with pytest.raises(ValueError, match=r"is not what its checkpoint\.json lists"):
         checkpoint.load(path)
 
 
