@@ -6,11 +6,15 @@ is 1 where it is above 1e-4. Then they take turns of 25 steps. A row is the medi
 these medians. train_tokens_per_s has as many threads as there are cores on each side, train_tokens_per_s_1thread one. The limit is
 the fastest large float32 matrix product that either side computes with as many threads: the share is what the matrix products of
 our training steps need of it. peak_memory_mb is the most that each process has held, libraries included, with a thread a core.
+
+Two rows are ours beside ours: train_tokens_per_s_dp2, two ranks beside one with one thread each, and global_add_16x16, an op on a
+global tensor beside the same on a plain one.
 """
 
 import tempfile
 
 import peer
+import ranks
 import report
 import worker
 from paired import alternate
@@ -21,13 +25,16 @@ NUM_COMPARED = 40
 AGREEMENT = 1e-4  # nats
 PAUSE = 0.1  # seconds between turns: by then the threads of the side that had its turn sleep
 MATMUL_SIZE = 1024
-ROWS = ["loss_agreement", "train_tokens_per_s", "train_tokens_per_s_1thread", "peak_memory_mb"]
+PEER_ROWS = ["loss_agreement", "train_tokens_per_s", "train_tokens_per_s_1thread", "peak_memory_mb"]
+RANK_ROWS = {"train_tokens_per_s_dp2": ranks.second_rank, "global_add_16x16": ranks.overhead}
+ROWS = [*PEER_ROWS, *RANK_ROWS]
 
 
 def measure(names, num_pairs):
     """The Report of the rows called `names`."""
     rows, failures = {}, []
-    if {*names} - {"train_tokens_per_s_1thread"}:
+    sides = None
+    if {*names} - {"train_tokens_per_s_1thread", *RANK_ROWS}:
         with Sides(worker.num_cores(), num_pairs) as sides:
             rows["loss_agreement"] = agreement = sides.agreement()
             if "train_tokens_per_s" in names:
@@ -40,7 +47,9 @@ def measure(names, num_pairs):
         with Sides(1, num_pairs) as sides:
             sides.agreement()
             rows["train_tokens_per_s_1thread"] = sides.speed("train_tokens_per_s_1thread")
-    return report.Report([rows[name] for name in names], failures, sides.ours.versions, sides.theirs.versions)
+    rows |= {name: RANK_ROWS[name]() for name in names if name in RANK_ROWS}
+    versions = [side.versions for side in (sides.ours, sides.theirs)] if sides else [{}, {}]
+    return report.Report([rows[name] for name in names], failures, *versions)
 
 
 class Sides:

@@ -62,8 +62,9 @@ def start_ranks(num_ranks, arguments):
         return 1 if status else 0
 
 
-def join_ranks(num_ranks):
-    """This process's communicator among the ranks that a launcher started; rank 0 prints each rank's number and process id."""
+def join_ranks(num_ranks, *, quiet=False):
+    """This process's communicator among the ranks that a launcher started; rank 0 prints each rank's number and process id, or is
+    quiet."""
     from flow_sbp.mpi import MpiComm
 
     comm = MpiComm()
@@ -73,7 +74,8 @@ def join_ranks(num_ranks):
     if comm.rank == 0:
         for request in [comm.irecv(pids[r : r + 1], r, 0) for r in range(1, num_ranks)]:
             request.wait()
-        print("\n".join(f"rank {r}: pid {pid}" for r, pid in enumerate(pids)), flush=True)
+        if not quiet:
+            print("\n".join(f"rank {r}: pid {pid}" for r, pid in enumerate(pids)), flush=True)
     else:
         comm.isend(pids[:1], 0, 0).wait()
     return comm

@@ -7,7 +7,7 @@ from flow_nn.functional import cross_entropy
 from flow_nn.parallel import BATCH, WHOLE, blocks_of, is_here, refresh_tied, scalar_layout, shared
 from flow_nn.step import microbatches
 from flow_sbp import Layout
-from flow_sbp.global_tensor import absent, distribute, global_tensor
+from flow_sbp.global_tensor import absent, box_many, distribute, global_tensor
 
 STALL_SECONDS = 300  # without progress of a pipeline; a first step plans much, later ones take far less
 
@@ -88,7 +88,7 @@ class ShardedStep:
         return global_tensor(flow.from_numpy(shard), layout, self.comm)
 
     def settle(self):
-        """Brings every gradient to where its parameter is, whole or split alike: one reduction each. A tied one is added first."""
+        """Brings every gradient to where its parameter is, whole or split alike: by one reduction for all. A tied one is added first."""
         if self.mesh.pp > 1:
             table, tied = self.model.transformer.wte.weight, self.model.tied
             layout = tied.layout
@@ -96,8 +96,9 @@ class ShardedStep:
             g = g.to_global(placement=table.placement, sbp=WHOLE)
             if is_here(table):
                 table.grad = table.grad + g
-        for p in self.parameters:
-            p.grad = p.grad.to_global(layout=p.layout)
+        settled = box_many([p.grad for p in self.parameters], [p.layout for p in self.parameters])
+        for p, g in zip(self.parameters, settled, strict=True):
+            p.grad = g
 
     def clip(self):
         """Scales the gradients of all stages by one factor: each parameter counts once in the norm, wherever it lies."""

@@ -10,6 +10,7 @@ from flow_sbp.global_tensor.creation import ones as ones
 from flow_sbp.global_tensor.creation import rand as rand
 from flow_sbp.global_tensor.creation import randn as randn
 from flow_sbp.global_tensor.creation import zeros as zeros
+from flow_sbp.global_tensor.many import box_many as box_many
 from flow_sbp.global_tensor.tensor import GlobalTensor as GlobalTensor
 from flow_sbp.global_tensor.watch import explicit as explicit
 from flow_sbp.global_tensor.watch import trace as trace
