@@ -17,6 +17,11 @@ from flow_core.dtype import uint8 as uint8
 from flow_core.dtype import uint16 as uint16
 from flow_core.dtype import uint32 as uint32
 from flow_core.dtype import uint64 as uint64
+from flow_core.functions.algebra import *  # noqa: F403
+from flow_core.functions.indexing import *  # noqa: F403
+from flow_core.functions.pointwise import *  # noqa: F403
+from flow_core.functions.reduction import *  # noqa: F403
+from flow_core.functions.shapes import *  # noqa: F403
 from flow_core.op import OPS as OPS
 from flow_core.op import Checked as Checked
 from flow_core.op import InPlaceOp as InPlaceOp

@@ -3,6 +3,8 @@
 from flow_core.device import as_device
 from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
 from flow_core.dtype import bfloat16 as bfloat16_type
+from flow_core.functions import algebra, indexing, pointwise, reduction
+from flow_core.functions import shapes as shapes_functions
 from flow_core.op import Op
 from flow_core.ops import creation, elementwise, index, inplace, linalg, nn, reduce
 from flow_core.ops import shape as shapes
@@ -159,6 +161,9 @@ FUNCTIONS = [
 
 def attach(cls):
     """Gives `cls` the operators and methods."""
+    for module in (algebra, indexing, pointwise, reduction, shapes_functions):
+        for name, method in module.METHODS.items():
+            setattr(cls, name, method)
     for name, method in METHODS.items():
         setattr(cls, name, method)
     for function in FUNCTIONS:

@@ -1,0 +1,5 @@
+"""Functions of elements, one by one, in terms of ops."""
+
+# The names that flow_core takes over, and those that tensors have as methods.
+__all__ = []
+METHODS = {}
