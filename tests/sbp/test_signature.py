@@ -112,5 +112,5 @@ def test_an_op_without_a_rule_is_named():
         rule_of("fft", ((3,),))
 
 
-def test_every_rule_of_the_table_is_proved_here():
-    assert set(FUNCTIONS) == set(TABLE)
+def test_what_is_proved_here_with_numpy_alone_has_a_rule():
+    assert set(FUNCTIONS) <= set(TABLE)  # tests/sbp/flow proves all of them

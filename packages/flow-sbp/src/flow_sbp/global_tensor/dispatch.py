@@ -5,15 +5,21 @@ A choice depends on metadata alone, so every rank makes the same one, and it is 
 
 from typing import NamedTuple
 
+import numpy as np
+
 import flow_core as flow
+from flow_core.dtype import as_dtype
 from flow_core.spec import SCALAR_SPECS, TensorSpec
 from flow_sbp.boxing import plan
+from flow_sbp.dtype import dtype_of
 from flow_sbp.execute import execute
 from flow_sbp.global_tensor.watch import moving
 from flow_sbp.infer import infer
 from flow_sbp.layout import Layout
+from flow_sbp.reduction import neutral
 from flow_sbp.rules.creation import READS_NO_VALUE
 from flow_sbp.rules.inplace import TARGETS
+from flow_sbp.rules.reduce import OF_NOTHING
 from flow_sbp.rules.table import LOCAL, rule_of
 
 CACHE_SIZE = 4096
@@ -28,6 +34,7 @@ class Decision(NamedTuple):
     layouts: tuple
     attrs: dict  # in normal form, of the logical op
     local: dict  # of the op on this rank's shards
+    nothing: object  # this rank's part of the output, an array, where it has no elements to run the op on; else None
 
 
 def run(op, tensors, attrs, make):
@@ -48,6 +55,8 @@ def run(op, tensors, attrs, make):
         if step is not None:
             moving(op.name, place, step)
         shards.append(t if not hasattr(t, "layout") else t.shard if step is None else moved(t, step))
+    if decision.nothing is not None:
+        return wrap(decision, (flow.from_numpy(decision.nothing.copy()),), comm, make), decision.attrs
     out, _ = op.run(shards, decision.local)
     return wrap(decision, out if type(out) is tuple else (out,), comm, make), decision.attrs
 
@@ -85,10 +94,22 @@ def decide(op, tensors, attrs, rank):
     if op.name in READS_NO_VALUE:
         wanted = args
     plans = [None if have == want else plan(have, want) for have, want in zip(args, wanted, strict=True)]
-    local = normal
-    if op.name in LOCAL and rank in layouts[0].placement:
-        local = LOCAL[op.name](normal, [want for want in wanted if want is not None], results, rank)
-    return Decision(plans, out, results, normal, local)
+    local, nothing = normal, None
+    if rank in layouts[0].placement:
+        ready = [want for want in wanted if want is not None]
+        if op.name in LOCAL:
+            local = LOCAL[op.name](normal, ready, results, rank)
+        nothing = part_of_nothing(op, ready, results, rank)
+    return Decision(plans, out, results, normal, local, nothing)
+
+
+def part_of_nothing(op, ins, outs, rank):
+    """This rank's part of the output, an array, if the op would find no elements here to make it of; else None."""
+    if op.name not in OF_NOTHING or 0 not in ins[0].local_shape(rank) or 0 in outs[0].local_shape(rank):
+        return None
+    dtype = dtype_of(outs[0].dtype)
+    part = np.full(outs[0].local_shape(rank), neutral(OF_NOTHING[op.name], dtype), dtype.words)
+    return part.view(as_dtype("bfloat16")) if dtype.name == "bf16" else part
 
 
 def whole(layout):

@@ -24,10 +24,10 @@ def binary(*linear):
 
 
 def cast(x, dtype):
-    """Parts may be widened before they are added, not rounded or cut off."""
+    """Parts may be copied, or widened before they are added; not rounded or cut off."""
     src, dst = dtype_of(x.dtype), dtype_of(dtype)
-    widens = src.name in FLOATS and dst.name in FLOATS and (dst.size > src.size or dst is src)
-    return Rule(UNARY, ((0,),) if widens else ())
+    widens = src.name in FLOATS and dst.name in FLOATS and dst.size > src.size
+    return Rule(UNARY, ((0,),) if widens or dst is src else ())
 
 
 def where(condition, x, y):

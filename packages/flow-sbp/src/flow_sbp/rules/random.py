@@ -8,8 +8,10 @@ def dropout_mask(x, seed, call, p, window):
 
 
 def local_window(attrs, ins, outs, rank):
-    """Where this rank's part lies in the whole."""
-    return {**attrs, "window": (outs[0].shape, tuple(s.start for s in outs[0].local_slices(rank)))}
+    """Where this rank's part lies in the whole, or in what the whole is a window of."""
+    whole, starts = attrs["window"] or (outs[0].shape, (0,) * outs[0].ndim)
+    slices = outs[0].local_slices(rank)
+    return {**attrs, "window": (whole, tuple(start + s.start for start, s in zip(starts, slices, strict=True)))}
 
 
 RULES = {"dropout_mask": dropout_mask}

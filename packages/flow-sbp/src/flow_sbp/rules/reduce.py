@@ -17,8 +17,9 @@ def reduction(kind=None, linear=()):
 
 
 def argmax(x, dim, keepdim):
-    """Indices are of the whole dim."""
-    return reduction()(x, range(len(x.shape)) if dim is None else (dim,), keepdim)
+    """Indices are of the whole dim; a 0-d tensor has none, though it takes dim 0."""
+    dims = range(len(x.shape))
+    return reduction()(x, dims if dim is None else dims[dim : dim + 1], keepdim)
 
 
 def sum_of_squares(x):
@@ -35,3 +36,6 @@ RULES = {
     "argmax": argmax,
     "sum_of_squares": sum_of_squares,
 }
+
+# What a rank without elements adds to the result, where the op itself refuses to reduce nothing: the neutral element of this kind.
+OF_NOTHING = {"amax": "max", "amin": "min"}

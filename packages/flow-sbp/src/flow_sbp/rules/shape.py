@@ -23,8 +23,13 @@ def reshape(x, shape):
 def factor_groups(old, new):
     """Pairs of (dims of `old`, sizes of `new`) that hold the same elements: the finest such cut of both shapes.
 
-    Dims of size 1 are groups of their own, so that they come and go beside dims that stay.
+    Dims of size 1 are groups of their own, so that they come and go beside dims that stay. Where there are no elements, sizes cannot
+    tell what stays: all that follows the first dims that agree is one group.
     """
+    if 0 in old:
+        i = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        rest = [(list(range(i, len(old))), list(new[i:]))] if i < max(len(old), len(new)) else []
+        return [([d], [old[d]]) for d in range(i)] + rest
     groups, i, j = [], 0, 0
     while i < len(old) or j < len(new):
         if i < len(old) and j < len(new) and old[i] == new[j]:
