@@ -40,14 +40,9 @@ def infer(rule, layouts, dtypes=None):
     Orders of axes and explicit sizes are taken over from the largest input that already splits a factor by the same
     axes. ValueError when placements differ or shapes do not fit the rule.
     """
-    placements = {layout.placement for layout in layouts}
-    if len(placements) != 1:
-        raise ValueError(
-            f"an op runs on one placement, its inputs lie on {len(placements)}: {', '.join(map(repr, layouts))}; "
-            f"box them to one of these first"
-        )
+    mesh = one_placement(layouts)
     shapes = tuple(layout.shape for layout in layouts)
-    bound, mesh = bind(rule, shapes), layouts[0].placement
+    bound = bind(rule, shapes)
     best, costs = None, {}
     for number, row in enumerate(mesh_signatures(rule, shapes, len(mesh.axes))):
         if any(has_no_parts(layout, sbps) for layout, sbps in zip(layouts, row.inputs, strict=True)):
@@ -77,6 +72,17 @@ def infer(rule, layouts, dtypes=None):
     )
     plans = tuple(None if src == dst else plan(src, dst) for src, dst in zip(layouts, targets, strict=True))
     return Choice(row, targets, outputs, plans)
+
+
+def one_placement(layouts):
+    """The placement of all the layouts; ValueError if they lie on several."""
+    placements = {layout.placement for layout in layouts}
+    if len(placements) != 1:
+        raise ValueError(
+            f"an op runs on one placement, its inputs lie on {len(placements)}: {', '.join(map(repr, layouts))}; "
+            f"box them to one of these first"
+        )
+    return layouts[0].placement
 
 
 def has_no_parts(layout, sbps):

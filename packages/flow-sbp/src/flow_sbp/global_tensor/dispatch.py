@@ -14,7 +14,7 @@ from flow_sbp.boxing import plan
 from flow_sbp.dtype import dtype_of
 from flow_sbp.execute import execute
 from flow_sbp.global_tensor.watch import moving
-from flow_sbp.infer import infer
+from flow_sbp.infer import infer, one_placement
 from flow_sbp.layout import Layout
 from flow_sbp.reduction import neutral
 from flow_sbp.rules.creation import READS_NO_VALUE
@@ -42,7 +42,7 @@ def run(op, tensors, attrs, make):
     comm = next(t.comm for t in tensors if hasattr(t, "layout"))
     if op.name == "box":
         return run_box(tensors[0], attrs["layout"], make)
-    key = (op.name, comm.rank, *map(word, tensors), *[(name, value, type(value)) for name, value in attrs.items()])
+    key = (op.name, comm.rank, *map(word, tensors), *map(attribute_word, attrs.items()))
     decision = decisions.get(key)
     if decision is None:
         if len(decisions) >= CACHE_SIZE:
@@ -66,20 +66,29 @@ def word(t):
     return t.layout if hasattr(t, "layout") else type(t)
 
 
+def attribute_word(item):
+    """An attribute as a key: 1, 1.0 and True are equal, and so are 0.0 and -0.0, so their type, or their text, is part of it."""
+    name, value = item
+    return (name, value, type(value)) if type(value) is not float or value else (name, str(value))
+
+
 def decide(op, tensors, attrs, rank):
     """The Decision for a call; raises the op's own errors for the logical shapes, and refuses plain tensors."""
     for place, t in enumerate(tensors):
-        if isinstance(t, flow.Tensor):
+        if not (hasattr(t, "layout") or t is None or type(t) in SCALAR_SPECS):
+            what = f"a plain tensor ({t.spec})" if isinstance(t, flow.Tensor) else f"a {type(t).__name__}"
             raise TypeError(
-                f"{op.name}: argument {place} is a plain tensor ({t.spec}) among global ones; lift it first, with "
+                f"{op.name}: argument {place} is {what} among global ones; lift it first, with "
                 "distribute(x, placement, sbp) if every rank has the whole value, from_shards(x, placement, sbp) if each has its part"
             )
     specs = [t.spec if hasattr(t, "layout") else None if t is None else SCALAR_SPECS[type(t)] for t in tensors]
+    op.check(specs)
     checked = op.infer(*specs, **attrs)
     out, normal = checked if type(checked) is flow.Checked else (checked, {})
     outs = (out,) if isinstance(out, TensorSpec) else out
     args = [t.layout if hasattr(t, "layout") else None for t in tensors]
     layouts = [layout for layout in args if layout is not None]
+    one_placement(layouts)
     if op.name in TARGETS:
         wanted = TARGETS[op.name](*args)
         results = ()
