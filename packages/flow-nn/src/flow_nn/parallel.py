@@ -97,9 +97,11 @@ def parallelize(model, mesh):
                 full = f"{prefix}.{name}"
                 stage = stage_of_parameter(full, stage_of_block, mesh.pp)
                 module._parameters[name] = Parameter(distribute(p.detach(), mesh.stage(stage), sbp_of(full)))
+    for i, block in enumerate(model.transformer.h):
+        for module in (block, block.ln_2):
+            module.register_forward_pre_hook(entering(mesh.stage(stage_of_block[i])))
+    model.transformer.ln_f.register_forward_pre_hook(entering(mesh.stage(mesh.pp - 1)))
     if mesh.pp > 1:
-        for own, stage in zip(blocks[1:], range(1, mesh.pp), strict=True):
-            model.transformer.h[own[0]].register_forward_pre_hook(entering(mesh.stage(stage)))
         table = model.transformer.wte.weight.detach()
         model.tied = table.to_global(placement=mesh.stage(mesh.pp - 1), sbp=WHOLE).requires_grad_()
     return model
@@ -113,7 +115,11 @@ def stage_of_parameter(name, stage_of_block, num_stages):
 
 
 def entering(placement):
-    """A hook that takes a module's input to the stage where it lives."""
+    """A hook that takes a module's input to the stage where it lives, and adds up what the ranks of tp have parts of.
+
+    So each half of a block adds up once forward and once backward, as in Megatron-LM (1909.08053, section 3). Left to itself each op
+    would take what costs it the fewest bytes, and gather the weights that tp is there to split.
+    """
 
     def hook(module, args):
         return tuple(x.to_global(placement=placement, sbp=BATCH) for x in args)
