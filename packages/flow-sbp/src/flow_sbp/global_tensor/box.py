@@ -5,6 +5,7 @@ from flow_core import Checked, Op
 
 # Imported for what they register: importing `box` alone makes global tensors complete.
 from flow_sbp.global_tensor import tensor as tensor
+from flow_sbp.layout import Layout
 
 
 def infer(x, /, *, layout, src=None):
@@ -22,4 +23,10 @@ def kernel(x, /, *, layout, src):
 
 
 box = Op("box", infer, {"cpu": kernel}, linear=(0,))
-defvjp(box, lambda g, _out, _x, layout, src: box(g, layout=src.dual()))
+defvjp(box, lambda g, _out, _x, layout, src: box(g, layout=gradient_layout(src)))
+
+
+def gradient_layout(layout):
+    """The dual; B also where the parts combine by max, min or prod, since the gradient of such a value is taken of the whole of it."""
+    partials = [(axis, "sum") for axis in layout.broadcast_axes]
+    return Layout.by_dim(layout.shape, layout.dtype, layout.placement, layout.splits, partials, layout.sizes)

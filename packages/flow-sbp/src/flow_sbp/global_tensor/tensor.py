@@ -77,6 +77,11 @@ class GlobalTensor:
         return 0 if self.shard is None else self.shard.last_write()
 
     @property
+    def base(self):
+        """The memory that this rank's shard lies in, by which a backward pass knows gradients that share one; None if it holds none."""
+        return None if self.shard is None else self.shard.data
+
+    @property
     def grad(self):
         """The gradient that backward passes have added up here, a global tensor, or None."""
         return getattr(self, "_grad", None)
@@ -85,7 +90,9 @@ class GlobalTensor:
     def grad(self, value):
         if value is not None and value.spec is not self.spec:
             raise ValueError(f"grad of {self.spec} is set to {value.spec}: shape and dtype must be the tensor's")
-        self._grad = value
+        # A grad may be written, as when it is clipped; what expand made cannot.
+        readonly = value is not None and value.shard is not None and not value.shard.data.flags.writeable
+        self._grad = value.clone() if readonly else value
 
     @property
     def is_leaf(self):
@@ -122,7 +129,7 @@ class GlobalTensor:
         return self.shard
 
     def full(self):
-        """The logical value as a plain tensor on every rank of the placement; every one of them must call this."""
+        """The logical value as a plain tensor on every rank of the placement, all of which must call this; None on other ranks."""
         whole = Layout(self.shape, self.layout.dtype, self.placement, ["B"] * len(self.placement.axes))
         return box_shard(self, whole, "full")
 
@@ -130,13 +137,23 @@ class GlobalTensor:
         """The logical value as a numpy array."""
         if self.requires_grad:
             raise ValueError("numpy() of a tensor that requires grad would lose its gradient: call x.detach().numpy()")
-        return self.full().numpy()
+        return self.here("numpy").numpy()
 
     def item(self):
         """The one element as a Python number, on every rank; ValueError for any other number of elements."""
         if self.spec.size != 1:
             raise ValueError(f"item() of {self.layout}: it needs exactly one element, index first")
-        return self.full().item()
+        return self.here("item").item()
+
+    def here(self, name):
+        """The logical value, for a method that needs it on this rank; ValueError outside the placement."""
+        value = self.full()
+        if value is None:
+            raise ValueError(
+                f"{name}: rank {self.comm.rank} is not in {self.placement!r} and holds nothing of {self.layout}; "
+                "move it here with to_global(placement=...), which its ranks call too"
+            )
+        return value
 
     def numel(self):
         """The number of elements of the logical tensor."""
