@@ -12,31 +12,37 @@ from flow_sbp.global_tensor.world import current_comm
 from flow_sbp.layout import Layout
 from flow_sbp.shards import part_of
 
-PART_BYTES = 256  # a dtype's name and a shape, as text
+PART_BYTES = 256  # a dtype's name, a shape and whether it requires grad, as text
+LOSES_GRAD = "requires grad, which would not flow back through a global tensor: call x.detach() first"
 
 
 def distribute(value, placement, sbp, *, comm=None):
     """The global tensor of a logical value that every rank has whole (a plain tensor or an array): each takes its part.
 
-    Nothing is sent. A partial axis holds the value on its first rank and the neutral element on the others.
+    Nothing is sent. A partial axis holds the value on its first rank and the neutral element on the others. ValueError for a value
+    that requires grad.
     """
     comm = comm or current_comm()
     if not isinstance(value, flow.Tensor):
         value = flow.tensor(value)
+    if value.requires_grad:
+        raise ValueError(f"distribute: the value {LOSES_GRAD}")
     layout = Layout(value.shape, str(value.dtype), placement, sbp)
-    shard = flow.from_numpy(part_of(value.detach().numpy(), layout, comm.rank)) if comm.rank in placement else None
+    shard = flow.from_numpy(part_of(value.numpy(), layout, comm.rank)) if comm.rank in placement else None
     return make(shard, value.spec, layout, comm)
 
 
 def from_shards(shard, placement, sbp, *, shape=None, comm=None):
-    """The global tensor of which each rank of the placement gives its part, a plain tensor.
+    """The global tensor of which each rank of the placement gives its part, a plain tensor or an array.
 
     Without `shape` it is worked out from all parts, which the ranks tell each other: sizes along a split dim add up, and need not be
-    balanced. Every rank raises the same ValueError if the parts do not fit together.
+    balanced. Every rank raises the same ValueError if the parts do not fit together, or if one requires grad.
     """
     comm = comm or current_comm()
     if comm.rank not in placement:
         raise ValueError(f"from_shards: rank {comm.rank} is not in {placement!r}; only its ranks call this")
+    if not isinstance(shard, flow.Tensor):
+        shard = flow.tensor(shard)
     layout = assembled(gather_parts(shard, placement, comm), placement, sbp, shape)
     return make(shard, TensorSpec(layout.shape, shard.dtype), layout, comm)
 
@@ -60,8 +66,9 @@ def absent(layout, *, comm=None):
 
 
 def gather_parts(shard, placement, comm):
-    """{rank: (shape, dtype name)} of every rank's part, told by each to each."""
-    mine = np.frombuffer(f"{shard.dtype}:{','.join(map(str, shard.shape))}".encode().ljust(PART_BYTES), np.uint8)
+    """{rank: (shape, dtype name, whether it requires grad)} of every rank's part, told by each to each."""
+    note = f"{shard.dtype}:{','.join(map(str, shard.shape))}:{shard.requires_grad}"
+    mine = np.frombuffer(note.encode().ljust(PART_BYTES), np.uint8)
     others = [rank for rank in placement.ranks if rank != comm.rank]
     notes = {rank: np.zeros(PART_BYTES, np.uint8) for rank in others}
     requests = [comm.irecv(note, rank, CONTROL) for rank, note in notes.items()]
@@ -70,14 +77,19 @@ def gather_parts(shard, placement, comm):
         request.wait()
     notes[comm.rank] = mine
     texts = {rank: notes[rank].tobytes().decode().strip().split(":") for rank in placement.ranks}
-    return {rank: (tuple(int(n) for n in sizes.split(",") if n), dtype) for rank, (dtype, sizes) in texts.items()}
+    return {
+        rank: (tuple(int(n) for n in sizes.split(",") if n), dtype, grad == "True")
+        for rank, (dtype, sizes, grad) in texts.items()
+    }
 
 
 def assembled(parts, placement, sbp, shape):
     """The layout that the parts make up; ValueError, alike on every rank, if they make up none."""
     ranks = placement.ranks
-    (first, dtype) = parts[ranks[0]]
-    for rank, (sizes, kind) in parts.items():
+    first, dtype, _ = parts[ranks[0]]
+    for rank, (sizes, kind, grad) in parts.items():
+        if grad:
+            raise ValueError(f"from_shards: the part of rank {rank} {LOSES_GRAD}")
         if len(sizes) != len(first) or kind != dtype:
             raise ValueError(
                 f"from_shards: rank {rank} gives {kind} of shape {sizes}, rank {ranks[0]} {dtype} of shape {first}"
@@ -91,7 +103,7 @@ def assembled(parts, placement, sbp, shape):
             sizes[dim] = tuple(parts[rank][0][dim] for rank in groups[0])
     whole = [sum(sizes[dim]) if dim in sizes else n for dim, n in enumerate(first)]
     layout = Layout(whole, dtype, placement, sbp, sizes=sizes)
-    for rank, (held, _) in parts.items():
+    for rank, (held, *_) in parts.items():
         if held != layout.local_shape(rank):
             raise ValueError(
                 f"from_shards: rank {rank} gives shape {held}, beside the others' it must be {layout.local_shape(rank)} ({layout})"
