@@ -8,7 +8,10 @@ import pytest
 
 import flow_autograd as autograd
 import flow_core as flow
+import flow_sbp.global_tensor  # noqa: F401 - it registers the op box
 from flow_core.testing import CALLS
+from flow_sbp.rules.inplace import TARGETS
+from flow_sbp.rules.table import LOCAL, MODULES, NO_RULE, TABLE
 
 # Files of ops whose rules stand in another file, and why.
 RULES_ELSEWHERE = {
@@ -72,7 +75,31 @@ def test_the_arguments_in_which_an_op_is_linear_are_arguments_of_it(name):
 
 
 def test_every_op_has_calls_to_test_it_with():
-    assert set(CALLS) == set(flow.OPS)
+    assert set(CALLS) == set(flow.OPS) - {"box"}  # box is flow-sbp's, and takes global tensors alone
+
+
+def test_every_op_has_a_sharding_rule_or_a_reason_why_not():
+    ops, rules, reasons = set(flow.OPS), set(TABLE), set(NO_RULE)
+    assert ops - rules - reasons == set(), "ops without a row"
+    assert rules & reasons == set(), "ops with a rule and a reason to have none"
+    assert (rules | reasons) - ops == set(), "rows without an op"
+    assert all(isinstance(why, str) and len(why.split()) > 2 for why in NO_RULE.values())
+    assert set(LOCAL) <= rules
+
+
+def test_every_op_that_writes_in_place_says_where_its_arguments_must_lie():
+    inplace = {name for name, op in flow.OPS.items() if isinstance(op, flow.InPlaceOp)}
+    assert set(TARGETS) == inplace
+    assert inplace <= set(NO_RULE)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.split(".")[-1])
+def test_a_sharding_rule_stands_in_the_file_that_is_named_as_its_op_s(module):
+    stem = module.__name__.split(".")[-1]
+    ops = vars(importlib.import_module(f"flow_core.ops.{stem}"))
+    assert module.RULES
+    for name in module.RULES:
+        assert flow.OPS[name] in [value for value in ops.values() if isinstance(value, flow.Op)]
 
 
 def test_every_public_op_is_an_op_of_the_table():
@@ -87,6 +114,8 @@ def test_a_file_of_rules_stands_beside_each_file_of_ops(repo):
     assert rules - ops == set(), "files of rules without a file of ops"
     assert ops - rules == set(RULES_ELSEWHERE), "files of ops without a file of rules and without a reason"
     assert set(RULES_ELSEWHERE.values()) <= rules
+    helpers = {"dims", "table"}
+    assert stems(repo, "flow-sbp/src/flow_sbp/rules") - helpers == ops
 
 
 @pytest.mark.parametrize(

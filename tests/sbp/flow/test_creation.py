@@ -154,7 +154,7 @@ def test_a_new_partial_tensor_is_refused():
 
 
 def test_without_a_communicator_the_call_to_make_is_named():
-    with pytest.raises(ValueError, match="there is no communicator: call .*set_comm"):
+    with pytest.raises(ValueError, match=r"there is no communicator: call .*set_comm"):
         spmd(2, lambda comm: distribute(VALUE, Placement([0, 1], "x"), "B"))
 
 
