@@ -43,7 +43,11 @@ class CommandLine:
     def run(self, *args):
         """(status, stdout, stderr) of the command."""
         with self.start(*args) as process:
-            out, err = process.communicate(timeout=120)
+            try:
+                out, err = process.communicate(timeout=120)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
         return process.returncode, out, err
 
     def train(self, *args):
