@@ -18,7 +18,9 @@ def overhead():
     """The Row of an add of 16x16 on a global tensor beside one on a plain tensor."""
     times = job(["overhead"])
     note = f"a global op costs {times['global'] - times['plain']:.1f} us over its local one"
-    return report.Row("global_add_16x16", "us", times["global"], times["plain"], times["plain"] / times["global"], note=note)
+    return report.Row(
+        "global_add_16x16", "us", times["global"], times["plain"], times["plain"] / times["global"], note=note
+    )
 
 
 def second_rank(num_turns=3):
@@ -29,7 +31,14 @@ def second_rank(num_turns=3):
         two += job(["train"], mpiexec)
         one += job(["train"])
     ratio = median(two) / median(one)
-    return report.Row("train_tokens_per_s_dp2", "tokens/s", median(two), median(one), ratio, note="beside one rank of ours, one thread each")
+    return report.Row(
+        "train_tokens_per_s_dp2",
+        "tokens/s",
+        median(two),
+        median(one),
+        ratio,
+        note="beside one rank of ours, one thread each",
+    )
 
 
 def job(arguments, launcher=(sys.executable,)):
@@ -43,5 +52,7 @@ def job(arguments, launcher=(sys.executable,)):
         raise worker.Failure(f"{' '.join(arguments)} over ranks did not run: {error}") from None
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     if done.returncode or not lines:
-        raise worker.Failure(f"{' '.join(arguments)} over ranks failed (status {done.returncode}): {done.stderr[-500:]}")
+        raise worker.Failure(
+            f"{' '.join(arguments)} over ranks failed (status {done.returncode}): {done.stderr[-500:]}"
+        )
     return json.loads(lines[-1].removeprefix("RESULT "))

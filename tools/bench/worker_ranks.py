@@ -1,6 +1,6 @@
 """One job over however many ranks started it, told as a line of JSON by rank 0: the training steps over dp, or the cost of an op.
 
-    worker_ranks.py train | overhead
+worker_ranks.py train | overhead
 """
 
 import json
