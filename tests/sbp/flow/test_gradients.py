@@ -179,3 +179,18 @@ def test_gradients_add_up_over_passes_and_stop_at_detach():
 
     for g in spmd(4, on_each_rank):
         np.testing.assert_allclose(g, 2 * value_of((5, 3)), 1e-15)
+
+
+def test_what_a_gradient_needs_and_was_overwritten_is_refused():
+    def on_each_rank(comm):
+        set_comm(comm)
+        x, w = (distribute(value_of((5, 3)), MESH, one).requires_grad_() for one in ("S(0), B", "B, S(1)"))
+        y = (x * w).sum()
+        with autograd.no_grad():
+            w.mul_(2)
+        with pytest.raises(ValueError, match="overwritten in place since"):
+            y.backward()
+        with pytest.raises(ValueError, match="requires grad; call it under no_grad"):
+            w.mul_(2)
+
+    spmd(4, on_each_rank)

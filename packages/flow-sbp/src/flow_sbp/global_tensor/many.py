@@ -18,14 +18,16 @@ def box_many(tensors, layouts):
     """
     out, together = [None] * len(tensors), {}
     for i, (t, layout) in enumerate(zip(tensors, layouts, strict=True)):
-        if adds_up(t, layout):
+        if t.shard is not None and adds_up(t, layout):
             axes = tuple(axis for axis, _ in t.layout.partials)
             together.setdefault((t.placement, axes, t.layout.dtype), []).append(i)
         else:
             out[i] = t.detach().to_global(layout=layout)
     for (placement, axes, dtype), places in together.items():
         some = [tensors[i] for i in places]
-        for i, t, array in zip(places, some, added([t.shard.data for t in some], placement, axes, dtype, some[0].comm), strict=True):
+        for i, t, array in zip(
+            places, some, added([t.shard.data for t in some], placement, axes, dtype, some[0].comm), strict=True
+        ):
             out[i] = make(flow.from_numpy(array), t.spec, layouts[i], t.comm)
     return out
 
@@ -34,7 +36,11 @@ def adds_up(t, layout):
     """True if all that `layout` asks for is that parts be added, so that each rank's shard keeps its shape."""
     src = t.layout
     sums = src.partials and all(op == "sum" for _, op in src.partials)
-    return sums and not layout.partials and (src.placement, src.bounds, src.splits) == (layout.placement, layout.bounds, layout.splits)
+    return (
+        sums
+        and not layout.partials
+        and (src.placement, src.bounds, src.splits) == (layout.placement, layout.bounds, layout.splits)
+    )
 
 
 def added(arrays, placement, axes, dtype, comm):

@@ -31,6 +31,8 @@ def trace():
     try:
         yield watch.log
     finally:
+        if before is not None:
+            before.extend(watch.log)
         watch.log = before
 
 
