@@ -50,7 +50,8 @@ def test_any_layout_becomes_any_other_and_gives_the_value_back(src, dst):
         assert y.layout == dst
         assert (y.shape, y.dtype, y.ndim, y.numel(), len(y)) == ((7, 5), flow.float64, 2, 35, 7)
         assert y.to_local().shape == dst.local_shape(comm.rank)
-        return y.to_local().numpy(), y.full().numpy(), y.numpy()
+        assert np.asarray(y, "f4").dtype == np.float32
+        return y.to_local().numpy(), y.full().numpy(), np.asarray(y)
 
     results = on_ranks(run)
     np.testing.assert_array_equal(assemble([piece for piece, _, _ in results], dst), VALUE)
@@ -170,7 +171,7 @@ def test_numbers_come_out_of_one_element_alone(one):
     on_ranks(run)
 
 
-def test_what_would_lose_a_gradient_is_refused():
+def test_what_would_lose_a_gradient_or_fits_none_is_refused():
     def run(comm):
         x = distribute(VALUE, X, "S(0)").requires_grad_()
         for call in (x.numpy, x.to_local):
@@ -181,6 +182,14 @@ def test_what_would_lose_a_gradient_is_refused():
         y = x * 2
         with pytest.raises(ValueError, match="leaves only"):
             y.requires_grad_(False)
+
+        for plain in (lambda: setattr(x, "grad", flow.tensor(VALUE)), lambda: y.backward(flow.tensor(VALUE))):
+            with pytest.raises(
+                TypeError, match=r"grad of f64\[7@x, 5\] is set to a Tensor: it must be a global tensor"
+            ):
+                plain()
+        with pytest.raises(ValueError, match="shape and dtype must be the tensor's"):
+            x.grad = distribute(VALUE[0], X, "B")
 
     on_ranks(run)
 

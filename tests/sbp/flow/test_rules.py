@@ -120,5 +120,13 @@ def test_attributes_that_are_not_each_rank_s_own_are_found_out(monkeypatch, name
         prove(OpCall(name, args, attrs))
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [((0, 0), (0, 1)), ((0,), (0, 0)), ((0, 3), (0,)), ((3, 0), (0, 3)), ((2, 0, 3), (2, 7, 0)), ((0, 4), (0, 7))],
+)
+def test_a_reshape_of_nothing_is_sound(old, new):
+    assert prove(OpCall("reshape", (np.zeros(old),), {"shape": new}))
+
+
 def test_every_op_with_a_rule_is_proved_here():
     assert set(TABLE) <= set(CALLS)

@@ -1,5 +1,7 @@
 """GlobalTensor: one logical tensor over the ranks of a placement, of which each rank holds its shard."""
 
+import numpy as np
+
 import flow_core as flow
 from flow_autograd import attach as attach_backward
 from flow_core.dtype import is_floating
@@ -88,6 +90,10 @@ class GlobalTensor:
 
     @grad.setter
     def grad(self, value):
+        if not (value is None or isinstance(value, GlobalTensor)):
+            raise TypeError(
+                f"grad of {self.layout} is set to a {type(value).__name__}: it must be a global tensor, as distribute(...) makes one"
+            )
         if value is not None and value.spec is not self.spec:
             raise ValueError(f"grad of {self.spec} is set to {value.spec}: shape and dtype must be the tensor's")
         # A grad may be written, as when it is clipped; what expand made cannot.
@@ -138,6 +144,9 @@ class GlobalTensor:
         if self.requires_grad:
             raise ValueError("numpy() of a tensor that requires grad would lose its gradient: call x.detach().numpy()")
         return self.here("numpy").numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def item(self):
         """The one element as a Python number, on every rank; ValueError for any other number of elements."""

@@ -10,7 +10,7 @@ def reshape(x, shape):
     """Dims that the new shape keeps, one for one, can be split; those that merge or break up must be whole."""
     dims, out, fresh, whole = names(x), [], [], []
     for group, sizes in factor_groups(x.shape, shape):
-        if len(group) == len(sizes) == 1:
+        if [x.shape[d] for d in group] == list(sizes) and len(group) == 1:
             out.append(dims[group[0]])
             continue
         whole += [dims[d] for d in group]
