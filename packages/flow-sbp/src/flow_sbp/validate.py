@@ -57,7 +57,8 @@ def addends(value, layout, rng):
     groups = layout.placement.groups(*axes)
     parts = [rng.choice([-1, 1], value.shape) * (np.abs(value) + 1).astype(value.dtype) for _ in groups[0][1:]]
     parts = [part.astype(value.dtype) for part in parts]
-    parts.append((value - sum(parts)).astype(value.dtype))
+    with np.errstate(over="ignore"):  # integers wrap around, and back when they are added
+        parts.append((value - sum(parts)).astype(value.dtype))
     number = layout.addend_numbers
     return [parts[number[rank]][(*layout.local_slices(rank), ...)].copy() for rank in layout.placement.ranks]
 
