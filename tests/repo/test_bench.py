@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-FILES = ["blocks", "eager", "paired", "peer", "report", "train", "worker"]
+FILES = ["blocks", "eager", "paired", "peer", "ranks", "report", "train", "worker"]
 
 
 @pytest.fixture
@@ -214,12 +214,16 @@ class Side:
 
 @pytest.fixture
 def sides(bench, monkeypatch):
-    """A function that puts two Sides in place of both workers."""
+    """A function that puts two Sides in place of both workers, and numbers in place of jobs over ranks."""
 
     def put(ours, theirs):
         monkeypatch.setattr(bench.worker, "start_ours", lambda num_threads: ours)
         monkeypatch.setattr(bench.peer, "start", lambda num_threads: theirs)
         monkeypatch.setattr(bench.train, "PAUSE", 0.0)
+        monkeypatch.setattr(bench.ranks, "job", job)
+
+    def job(arguments, launcher=None):  # of ranks: a global op costs half, two ranks train twice as fast
+        return {"global": 1.0, "plain": 2.0} if arguments == ["overhead"] else [2.0 if launcher else 1.0]
 
     return put
 
