@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flow_nn import checkpoint
 from flow_nn.generate import generate
-from flow_nn.launch import join_ranks, note, ranks_given, start_ranks
+from flow_nn.launch import join_ranks, note, ranks_given, speaks_for_all, start_ranks, together
 from flow_nn.models.gpt import GPTConfig
 from flow_nn.parallel import Mesh
 from flow_nn.run import Run, Settings, load_model
@@ -31,11 +31,12 @@ def main(argv=None):
     try:
         return args.command(args)
     except ValueError as error:
-        if ranks_given() is None or ranks_given()[0] == 0:  # all ranks have the same error
+        if speaks_for_all():
             print(f"flow_nn {args.name}: {one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"flow_nn {args.name}: interrupted; go on with --resume", file=sys.stderr)
+        if ranks_given() is None:
+            print(f"flow_nn {args.name}: interrupted; go on with --resume", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader of a pipe has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -155,7 +156,7 @@ def train_command(args):
     comm = join_ranks(mesh.size) if mesh.size > 1 else None
     train(corpus, config, settings, out, resume=args.resume, mesh=mesh, comm=comm)
     if comm is not None:
-        note("done", comm.rank)
+        note("done", comm.rank, os.getpid())
     return 0
 
 
@@ -205,4 +206,5 @@ def one_line(message):
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character of the text
-    sys.exit(main())
+    with together():
+        sys.exit(main())

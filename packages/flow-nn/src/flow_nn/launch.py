@@ -3,9 +3,15 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import traceback
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +21,13 @@ from flow_sbp.global_tensor import set_comm
 # How the launchers tell a process how many ranks there are.
 SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS")
 RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-PIDS = "FLOW_PIDS"  # the folder where ranks that we started leave their process ids
+NOTES = "FLOW_NOTES"  # the folder where ranks that we started leave notes for who started them
+
+# A rank and who watches it: when a rank is killed, mpiexec kills the others and then names any of them. So a shell, of which mpiexec
+# knows, writes down how its rank ended before mpiexec can learn of it.
+WATCHED = f'"$@"; status=$?; echo $status >"${NOTES}/ended_${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}"; exit $status'
+
+ENDING_SECONDS = 5.0  # for mpiexec to end the ranks, for rank 0 to say what is wrong
 
 
 def ranks_given():
@@ -26,40 +38,138 @@ def ranks_given():
 
 
 def start_ranks(num_ranks, arguments):
-    """Runs `python -m flow_nn ARGUMENTS` on so many new ranks of this machine; returns the exit status, 0 or 1.
+    """Runs `python -m flow_nn ARGUMENTS` on so many new ranks of this machine; returns the exit status, 0, 1 or 2.
 
-    If one ends before its time, all end, and a line names it.
+    If one ends before its time, all end, and a line names it. An interrupt (SIGINT, SIGTERM, SIGHUP) ends them all.
     """
-    mpiexec = Path(sys.executable).with_name("mpiexec")
-    mpiexec = str(mpiexec) if mpiexec.exists() else shutil.which("mpiexec")
-    if mpiexec is None:
-        raise ValueError("several ranks need mpiexec, which is missing: pip install 'flow-nn[mpi]'")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    threads = str(max(cores // num_ranks, 1))
-    environment = os.environ | dict.fromkeys(
-        ("FLOW_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads
-    )
-    if num_ranks > cores:  # ranks that wait must let the others compute
-        environment["MPIR_CVAR_ENABLE_HEAVY_YIELD"] = "1"
-    with tempfile.TemporaryDirectory() as folder:
-        environment[PIDS] = folder
-        command = [mpiexec, "-n", str(num_ranks), sys.executable, "-m", "mpi4py", "-m", "flow_nn", *arguments]
-        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
-            said = forward(process.stderr)
+    environment = os.environ | environment_of(num_ranks)
+    rank = [sys.executable, "-m", "mpi4py", "-m", "flow_nn", *arguments]
+    command = [find_mpiexec(), "-n", str(num_ranks), "sh", "-c", WATCHED, "sh", *rank]
+    said = bytearray()
+    with tempfile.TemporaryDirectory() as folder, interrupting():
+        environment[NOTES] = folder
+        pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, env=environment, **pipes) as process:
             try:
+                forward(process.stderr, said)
                 status = process.wait()
-            except KeyboardInterrupt:
-                status = process.wait()
-        if status == 0 and len(list(Path(folder).glob("done_*"))) < num_ranks:
-            status = 1  # a rank left by os._exit, which the launcher takes for a good end
-        if status == 2:
+            except BaseException:
+                end(process)
+                end_line(said)
+                raise
+        notes = Notes(folder)
+        if status == 0 and len(notes.done) == num_ranks:
+            return 0
+        if notes.refused:
             return 2
-        if status:
-            print(
-                f"flow_nn: {who_failed(said, folder, status)}; go on from the last checkpoint with --resume",
-                file=sys.stderr,
-            )
-        return 1 if status else 0
+        end_line(said)
+        print(f"flow_nn: {notes.who_failed(said)}; go on from the last checkpoint with --resume", file=sys.stderr)
+        return 1
+
+
+def find_mpiexec():
+    """The path of mpiexec. ValueError if it or mpi4py is missing."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise ValueError("several ranks need mpiexec, which is missing: pip install 'flow-nn[mpi]'")
+    if find_spec("mpi4py") is None:
+        raise ValueError("several ranks need mpi4py, which is missing: pip install 'flow-nn[mpi]'")
+    return found
+
+
+def environment_of(num_ranks):
+    """The variables that share this machine's cores among so many ranks."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    names = ("FLOW_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    variables = dict.fromkeys(names, str(max(cores // num_ranks, 1)))
+    if num_ranks > cores:  # ranks that wait must let the others compute
+        variables["MPIR_CVAR_ENABLE_HEAVY_YIELD"] = "1"
+    return variables
+
+
+@contextmanager
+def interrupting():
+    """Turns the signals that ask a process to end into KeyboardInterrupt, unless somebody else handles them."""
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    ours = [s for s in (signal.SIGTERM, signal.SIGHUP) if main and signal.getsignal(s) is signal.SIG_DFL]
+    for s in ours:
+        signal.signal(s, interrupt)
+    try:
+        yield
+    finally:
+        for s in ours:
+            signal.signal(s, signal.SIG_DFL)
+
+
+def forward(stream, said):
+    """Passes a stream on to stderr as it comes, and keeps the last of its bytes in `said`."""
+    while chunk := os.read(stream.fileno(), 65536):
+        sys.stderr.buffer.write(chunk)
+        sys.stderr.buffer.flush()
+        said += chunk
+        del said[:-16384]
+
+
+def end_line(said):
+    """Ends a line of progress, so that what follows has one of its own."""
+    if said and not said.endswith(b"\n"):
+        print(file=sys.stderr)
+
+
+def end(process):
+    """Ends mpiexec, which ends its ranks."""
+    process.terminate()
+    try:
+        process.communicate(timeout=ENDING_SECONDS)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+
+
+class Notes:
+    """What ranks have left in a folder: "rank_3" (with its pid) at the start, "done_3" at the end, "failed_3" at an error (its exit
+    status), and from who watches it "ended_3" (likewise, as the shell tells it)."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.pids, self.done = self.read("rank"), self.read("done")
+        self.failed, self.ended = self.read("failed"), self.read("ended")
+
+    def read(self, what):
+        """{rank: the note}, oldest first."""
+        paths = sorted(self.folder.glob(f"{what}_*"), key=lambda path: path.stat().st_mtime_ns)
+        return {int(path.name.removeprefix(f"{what}_")): int(path.read_text() or -1) for path in paths}
+
+    @property
+    def refused(self):
+        """Whether what ended the ranks is that they found wrong what was asked for; rank 0 has said so."""
+        return next(iter(self.failed.values()), None) == 2
+
+    def who_failed(self, said):
+        """Which rank ended before its time, in words; `said` is what the ranks and mpiexec wrote."""
+        early = {rank: status for rank, status in {**self.failed, **self.ended}.items() if rank not in self.done}
+        aborted = re.search(rb"Abort\(\d+\) on node (\d+)", said)
+        if early:
+            rank, status = next(iter(early.items()))
+            how = f"was killed by signal {status - 128}" if status > 128 else f"ended with status {status}"
+        elif aborted:
+            rank, how = int(aborted[1]), "ended with an error of MPI"
+        else:
+            left = sorted(self.pids.keys() - self.done.keys())
+            return f"a rank ended before its time, one of {', '.join(map(str, left)) or 'those that did not start'}"
+        pid = f" (pid {self.pids[rank]})" if rank in self.pids else ""
+        return f"rank {rank}{pid} {how}"
+
+
+def note(what, rank, value):
+    """Leaves a note for who started the ranks, if they were started by `start_ranks`; see Notes."""
+    folder = os.environ.get(NOTES)
+    if folder and Path(folder).is_dir():
+        (Path(folder) / f"{what}_{rank}").write_text(str(value))
 
 
 def join_ranks(num_ranks, *, quiet=False):
@@ -68,8 +178,12 @@ def join_ranks(num_ranks, *, quiet=False):
     from flow_sbp.mpi import MpiComm
 
     comm = MpiComm()
+    if comm.size != num_ranks:
+        raise ValueError(
+            f"MPI knows {comm.size} ranks, {num_ranks} were started: mpiexec and mpi4py must be of one MPI, as in flow-nn[mpi]"
+        )
     set_comm(comm)
-    note("rank", comm.rank)
+    note("rank", comm.rank, os.getpid())
     pids = np.full(num_ranks, os.getpid(), np.int64)
     if comm.rank == 0:
         for request in [comm.irecv(pids[r : r + 1], r, 0) for r in range(1, num_ranks)]:
@@ -81,31 +195,40 @@ def join_ranks(num_ranks, *, quiet=False):
     return comm
 
 
-def forward(stream):
-    """Passes a stream on as it comes; returns the last of its bytes."""
-    tail = b""
-    while chunk := os.read(stream.fileno(), 65536):
-        sys.stderr.buffer.write(chunk)
-        sys.stderr.buffer.flush()
-        tail = (tail + chunk)[-16384:]
-    return tail
+def joined():
+    """This process's mpi4py.MPI if it is one of several ranks and MPI has begun, else None."""
+    MPI = sys.modules.get("mpi4py.MPI")
+    begun = MPI is not None and MPI.Is_initialized() and not MPI.Is_finalized() and MPI.COMM_WORLD.size > 1
+    return MPI if begun else None
 
 
-def who_failed(said, folder, status):
-    """Which rank ended, as far as the launcher's words and the ranks' notes tell."""
-    ranks = {path.read_text(): path.name.removeprefix("rank_") for path in Path(folder).glob("rank_*")}
-    for pid in re.findall(rb"PID (\d+)", said):
-        if pid.decode() in ranks:
-            killed = f", killed by signal {status}" if status in (4, 6, 7, 8, 9, 11, 15) else ""
-            return f"rank {ranks[pid.decode()]} (pid {pid.decode()}) ended before its time{killed}"
-    unfinished = sorted(
-        set(ranks.values()) - {path.name.removeprefix("done_") for path in Path(folder).glob("done_*")}, key=int
-    )
-    return f"a rank among {', '.join(unfinished)} ended before its time (status {status})"
+def speaks_for_all():
+    """Whether this rank is the one to say what is wrong.
+
+    What all ranks find, rank 0 says, and ends them; another rank that is still there after some seconds has found it alone.
+    """
+    given = ranks_given()
+    if given is None or given[0] == 0:
+        return True
+    if joined() is None:
+        return False
+    time.sleep(ENDING_SECONDS)
+    return True
 
 
-def note(what, rank):
-    """Leaves a note for who started the ranks: what = "rank" with the pid at the start, "done" at the end."""
-    folder = os.environ.get(PIDS)
-    if folder and Path(folder).is_dir():
-        (Path(folder) / f"{what}_{rank}").write_text(str(os.getpid()))
+@contextmanager
+def together():
+    """Ends all ranks if this one leaves with an error; without that the others would wait for it for ever."""
+    try:
+        yield
+    except BaseException as error:
+        status = error.code if isinstance(error, SystemExit) else 1
+        if status and (MPI := joined()) is not None:
+            if not isinstance(error, SystemExit):
+                traceback.print_exc()
+            note("failed", MPI.COMM_WORLD.rank, status)
+            with suppress(OSError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            MPI.COMM_WORLD.Abort(status)
+        raise

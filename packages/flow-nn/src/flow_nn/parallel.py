@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 
-import flow_core as flow
 from flow_autograd import no_grad
 from flow_nn.module import Parameter
 from flow_sbp import Layout, Placement
@@ -140,7 +139,7 @@ def shared(value, layout, mesh):
     return x.to_global(placement=mesh.everyone(), sbp=["B"])
 
 
-def scalar_layout(placement, dtype=flow.float32):
+def scalar_layout(placement, dtype):
     """The layout of a number that every rank of a stage has."""
     return Layout((), str(dtype), placement, WHOLE)
 

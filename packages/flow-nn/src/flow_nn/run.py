@@ -51,6 +51,10 @@ class Run:
     def __init__(self, corpus, config, settings, out, mesh=Mesh(), comm=None):  # noqa: B008 - a frozen value
         self.corpus, self.config, self.settings, self.out = corpus, config, settings, Path(out)
         self.mesh, self.comm = mesh, comm
+        mesh.check(config, settings.batch_size, settings.num_microbatches)
+        num_ranks = 1 if comm is None else comm.size
+        if mesh.size != num_ranks:
+            raise ValueError(f"{mesh} is of {mesh.size} ranks, there are {num_ranks}: give a communicator of as many")
         flow.manual_seed(settings.seed)
         self.model = GPT(config)
         self.num_parameters = sum(p.numel() for p in self.model.parameters())

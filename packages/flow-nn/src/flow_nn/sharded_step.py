@@ -39,7 +39,7 @@ class ShardedStep:
         total = None
         for loss in losses or ():
             total = loss if total is None else total + loss
-        value = shared(total, scalar_layout(self.last), self.mesh).item()
+        value = shared(total, self.number(self.last), self.mesh).item()
         self.settle()
         self.clip()
         self.optimizer.step()
@@ -82,6 +82,10 @@ class ShardedStep:
         out.backward(None if g is None else self.activation(g, self.batches[index][0]))
         return None if self.stage == 0 else enter.grad.to_global(sbp=BATCH).to_local().numpy()
 
+    def number(self, placement):
+        """The layout of a loss or a norm that every rank of a stage has."""
+        return scalar_layout(placement, self.model.transformer.wte.weight.dtype)
+
     def activation(self, shard, ids):
         """The global tensor (batch, tokens, channels) of which a stage hands on the shards."""
         layout = Layout((*ids.shape, self.model.config.num_channels), str(shard.dtype), self.here, BATCH)
@@ -109,7 +113,7 @@ class ShardedStep:
                 own = square if own is None else own + square
             total = None
             for s in range(self.mesh.pp):
-                square = shared(own if s == self.stage else None, scalar_layout(self.mesh.stage(s)), self.mesh)
+                square = shared(own if s == self.stage else None, self.number(self.mesh.stage(s)), self.mesh)
                 total = square if total is None else total + square
             factor = flow.minimum(self.max_norm / (flow.sqrt(total) + 1e-6), 1.0).item()
             for p in self.parameters:

@@ -34,6 +34,8 @@ class Step:
 
 
 def microbatches(inputs, targets, count):
-    """Pairs of the equal parts of a batch."""
+    """Pairs of the equal parts of a batch; ValueError if it has none."""
+    if inputs.shape[0] % count:
+        raise ValueError(f"a batch of {inputs.shape[0]} does not divide into {count} microbatches")
     size = inputs.shape[0] // count
     return [(inputs[i * size : (i + 1) * size], targets[i * size : (i + 1) * size]) for i in range(count)]

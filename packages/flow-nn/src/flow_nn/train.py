@@ -26,7 +26,10 @@ def train(corpus, config, settings, out, *, resume=False, mesh=Mesh(), comm=None
     if comm is not None:
         comm.barrier()  # all have read before the first writes
     figures = begin(run, newest, resume) if run.leads else None
-    val_loss = loop(run, figures)
+    try:
+        val_loss = loop(run, figures)
+    except ValueError as error:  # not what was asked for is wrong: all that can be checked has been
+        raise RuntimeError(f"step {run.step + 1} failed: {error}") from error
     run.take_step.close()
     if run.leads:
         figures.close()
