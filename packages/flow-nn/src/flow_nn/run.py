@@ -100,15 +100,14 @@ class Run:
 
     def save(self):
         """Writes a checkpoint of this step, each rank its slices; returns its path."""
-        pieces = {name: piece for name, t in self.tensors().items() if (piece := piece_of(t)) is not None}
+        pieces = {name: piece for name, t in self.state().items() if (piece := piece_of(t)) is not None}
         return checkpoint.save(self.out / "checkpoints", self.step, pieces, self.meta(), comm=self.comm)
 
-    def tensors(self):
-        """This rank's part of the state, tensors by name."""
-        state = {f"model.{name}": t for name, t in self.model.state_dict().items() if is_here(t)}
+    def state(self):
+        """The whole state, tensors by name: of those that are on other ranks alone, their handles."""
+        state = {f"model.{name}": t for name, t in self.model.state_dict().items()}
         for name, p in self.model.named_parameters():
-            if is_here(p):
-                state |= {f"optimizer.{name}.{key}": t for key, t in self.optimizer.state_of(p).items()}
+            state |= {f"optimizer.{name}.{key}": t for key, t in self.optimizer.state_of(p).items()}
         return state
 
     def meta(self):
@@ -135,12 +134,14 @@ class Run:
         """Takes the state of a checkpoint, written on whatever mesh. ValueError, before anything changes, if it does not fit."""
         arrays, meta, step = checkpoint.load(path)
         self.check(path, meta, step)
-        state = self.tensors()
+        state = self.state()
         for name, t in state.items():
             if name not in arrays or (arrays[name].shape, arrays[name].dtype) != (t.shape, t.dtype):
                 raise ValueError(f"checkpoint {path} is of another model: {name} is not {t.spec} there")
         with no_grad():
             for name, t in state.items():
+                if not is_here(t):
+                    continue
                 value = arrays[name]
                 if isinstance(t, GlobalTensor):
                     value = distribute(value, t.placement, t.sbp, comm=t.comm)
@@ -155,6 +156,8 @@ class Run:
 
 def piece_of(t):
     """What this rank writes of a tensor: its slice, if it is the first of the ranks that hold that slice, else None."""
+    if not is_here(t):
+        return None
     if not isinstance(t, GlobalTensor):
         return checkpoint.Piece(t.numpy(), (0,) * t.ndim, t.shape)
     at = dict(zip(t.placement.axes, t.placement.coordinates(t.comm.rank), strict=True))
