@@ -1,4 +1,13 @@
-"""A tiny GPT trained on one rank or on the simulated world, and what its ranks hold put together."""
+"""A tiny GPT trained on one rank or on the simulated world, what its ranks hold put together, and commands that start ranks."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +21,7 @@ from flow_sbp import spmd
 from flow_sbp.global_tensor import GlobalTensor, set_comm
 
 IDS = np.random.default_rng(0).integers(0, 11, 1000)
+SETTINGS = "--layers 2 --channels 16 --heads 4 --context 16 --validate-every 4 --checkpoint-every 4".split()
 CONFIG = GPTConfig(vocab_size=11, block_size=8, num_layers=4, num_heads=4, num_channels=12)
 
 
@@ -98,3 +108,90 @@ def held_fixture():
 @pytest.fixture(name="joined")
 def joined_fixture():
     return joined
+
+
+@pytest.fixture(scope="session")
+def needs_mpi():
+    """Skips where ranks cannot be started."""
+    pytest.importorskip("mpi4py")
+    if not Path(sys.executable).with_name("mpiexec").exists() and shutil.which("mpiexec") is None:
+        pytest.skip("there is no mpiexec (pip install mpich)")
+
+
+class Started:
+    """A training command in its own session, with its output in files: `process`, `pids` of its ranks, `out()` and `err()`."""
+
+    def __init__(self, folder, *args, before=(sys.executable, "-m", "flow_nn")):
+        self.folder = folder
+        self.paths = [folder / "stdout.txt", folder / "stderr.txt"]
+        with self.paths[0].open("wb") as out, self.paths[1].open("wb") as err:
+            command = [*before, "train", *SETTINGS, *map(str, args)]
+            options = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err, "cwd": folder}
+            self.process = subprocess.Popen(command, **options)
+
+    def out(self):
+        return self.paths[0].read_text(encoding="utf-8")
+
+    def err(self):
+        return self.paths[1].read_text(encoding="utf-8")
+
+    @property
+    def pids(self):
+        """The process ids that it has printed, by rank."""
+        return {int(rank): int(pid) for rank, pid in re.findall(r"^rank (\d+): pid (\d+)$", self.out(), re.M)}
+
+    def wait(self, seconds=60):
+        """The exit status."""
+        return self.process.wait(timeout=seconds)
+
+    def reach(self, num_ranks, path, seconds=60):
+        """Waits until so many ranks have told their ids and a file or folder is there."""
+        end = time.monotonic() + seconds
+        while len(self.pids) < num_ranks or not path.exists():
+            assert self.process.poll() is None, self.err()
+            assert time.monotonic() < end, self.err()
+            time.sleep(0.02)
+
+    def close(self):
+        """Ends what is left of it."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pid in self.pids.values():
+            if is_alive(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+def is_alive(pid):
+    """Whether a process runs; one that has ended and that nobody has asked for its status does not."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return done.stdout.strip()[:1] not in ("", "Z")
+
+
+@pytest.fixture(name="is_alive")
+def is_alive_fixture():
+    return is_alive
+
+
+@pytest.fixture
+def start(needs_mpi, tmp_path, text):
+    """start(*args, before=...): a Started command on the small text, ended after the test at the latest."""
+    begun = []
+
+    def begin(*args, **options):
+        folder = tmp_path / f"command_{len(begun)}"
+        folder.mkdir()
+        begun.append(Started(folder, "--text", text, *args, **options))
+        return begun[-1]
+
+    yield begin
+    for command in begun:
+        command.close()
+
+
+@pytest.fixture(scope="session")
+def whole(needs_mpi, tmp_path_factory, text):
+    """A command that has trained on one rank for 8 steps, to compare with. Read its folder, and write nothing there."""
+    command = Started(tmp_path_factory.mktemp("whole"), "--text", text, "--steps", 8, "--out", "run")
+    assert command.wait() == 0, command.err()
+    return command

@@ -150,8 +150,7 @@ def train_command(args):
     if given is None and mesh.size > 1:
         newest = checkpoint.latest(out / "checkpoints") if args.resume else None
         if newest is not None:
-            _, meta, step = checkpoint.load(newest)
-            Run(corpus, config, settings, out).check(newest, meta, step)
+            Run(corpus, config, settings, out).restore(newest)  # refuses what does not fit before a rank is started
         return start_ranks(mesh.size, args.argv)
     comm = join_ranks(mesh.size) if mesh.size > 1 else None
     train(corpus, config, settings, out, resume=args.resume, mesh=mesh, comm=comm)
