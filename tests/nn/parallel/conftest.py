@@ -22,6 +22,7 @@ from flow_sbp.global_tensor import GlobalTensor, set_comm
 
 IDS = np.random.default_rng(0).integers(0, 11, 1000)
 SETTINGS = "--layers 2 --channels 16 --heads 4 --context 16 --validate-every 4 --checkpoint-every 4".split()
+LR = 1e-2
 CONFIG = GPTConfig(vocab_size=11, block_size=8, num_layers=4, num_heads=4, num_channels=12)
 
 
@@ -35,8 +36,9 @@ class Training:
         self.folder = folder
 
     def make(self, mesh=Mesh(), comm=None, out="run", **settings):  # noqa: B008 - a frozen value
-        """A Run with batches of 4 windows."""
-        return Run(self.corpus, self.config, Settings(batch_size=4, **settings), self.folder / out, mesh, comm)
+        """A Run with batches of 4 windows, whose first steps go far enough to be seen in the loss."""
+        settings = Settings(batch_size=4, num_warmup=0, peak_lr=LR, **settings)
+        return Run(self.corpus, self.config, settings, self.folder / out, mesh, comm)
 
     def alone(self, work, **options):
         """work(run) on one rank."""

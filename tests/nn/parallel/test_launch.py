@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,10 @@ def test_every_launcher_tells_a_rank_its_number(monkeypatch, names):
     assert launch.ranks_given() is None
     monkeypatch.setenv(names[1], "4")
     assert launch.ranks_given() == (3, 4)
+
+
+def test_an_mpiexec_that_misses_the_end_of_a_rank_is_ended(faked, capfd):
+    begin = time.monotonic()
+    assert faked(NOTES + 'echo 137 >"$FLOW_NOTES/ended_1"; exec sleep 60')[0] == 1
+    assert time.monotonic() - begin < 10
+    assert "rank 1 (pid 121) was killed by signal 9" in capfd.readouterr().err

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -27,7 +28,9 @@ NOTES = "FLOW_NOTES"  # the folder where ranks that we started leave notes for w
 # knows, writes down how its rank ended before mpiexec can learn of it.
 WATCHED = f'"$@"; status=$?; echo $status >"${NOTES}/ended_${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}"; exit $status'
 
-ENDING_SECONDS = 5.0  # for mpiexec to end the ranks, for rank 0 to say what is wrong
+ENDING_SECONDS = 5.0  # for mpiexec to end the ranks when told to, for rank 0 to say what is wrong
+PATIENCE_SECONDS = 1.5  # for mpiexec to end the ranks when one has ended
+POLL_SECONDS = 0.2
 
 
 def ranks_given():
@@ -51,7 +54,7 @@ def start_ranks(num_ranks, arguments):
         pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, env=environment, **pipes) as process:
             try:
-                forward(process.stderr, said)
+                watch(process, folder, said)
                 status = process.wait()
             except BaseException:
                 end(process)
@@ -106,13 +109,26 @@ def interrupting():
             signal.signal(s, signal.SIG_DFL)
 
 
-def forward(stream, said):
-    """Passes a stream on to stderr as it comes, and keeps the last of its bytes in `said`."""
-    while chunk := os.read(stream.fileno(), 65536):
-        sys.stderr.buffer.write(chunk)
-        sys.stderr.buffer.flush()
-        said += chunk
-        del said[:-16384]
+def watch(process, folder, said):
+    """Passes on what the ranks write to stderr until mpiexec has ended, and keeps the last of it in `said`.
+
+    Ends mpiexec where a rank has ended before its time and mpiexec, which should end the others, does not: it misses some.
+    """
+    stream, seen = process.stderr, None
+    while True:
+        if select.select([stream], [], [], POLL_SECONDS)[0]:
+            chunk = os.read(stream.fileno(), 65536)
+            if not chunk:
+                return
+            sys.stderr.buffer.write(chunk)
+            sys.stderr.buffer.flush()
+            said += chunk
+            del said[:-16384]
+        if seen is None and Notes(folder).first is not None:
+            seen = time.monotonic()
+        if seen is not None and time.monotonic() - seen > PATIENCE_SECONDS:
+            end(process)
+            return
 
 
 def end_line(said):
@@ -137,24 +153,26 @@ class Notes:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.pids, self.done = self.read("rank"), self.read("done")
-        self.failed, self.ended = self.read("failed"), self.read("ended")
+        early = [rank_status for rank_status in self.read("failed", "ended").items() if rank_status[0] not in self.done]
+        self.first = early[0] if early else None  # the rank that ended before its time, and its status
 
-    def read(self, what):
-        """{rank: the note}, oldest first."""
-        paths = sorted(self.folder.glob(f"{what}_*"), key=lambda path: path.stat().st_mtime_ns)
-        return {int(path.name.removeprefix(f"{what}_")): int(path.read_text() or -1) for path in paths}
+    def read(self, *kinds):
+        """{rank: its oldest note of the kinds}, oldest first."""
+        found = {}
+        for path in sorted((path for kind in kinds for path in self.folder.glob(f"{kind}_*")), key=when):
+            found.setdefault(int(path.name.split("_")[1]), int(path.read_text() or -1))
+        return found
 
     @property
     def refused(self):
         """Whether what ended the ranks is that they found wrong what was asked for; rank 0 has said so."""
-        return next(iter(self.failed.values()), None) == 2
+        return self.first is not None and self.first[1] == 2
 
     def who_failed(self, said):
         """Which rank ended before its time, in words; `said` is what the ranks and mpiexec wrote."""
-        early = {rank: status for rank, status in {**self.failed, **self.ended}.items() if rank not in self.done}
         aborted = re.search(rb"Abort\(\d+\) on node (\d+)", said)
-        if early:
-            rank, status = next(iter(early.items()))
+        if self.first is not None:
+            rank, status = self.first
             how = f"was killed by signal {status - 128}" if status > 128 else f"ended with status {status}"
         elif aborted:
             rank, how = int(aborted[1]), "ended with an error of MPI"
@@ -163,6 +181,11 @@ class Notes:
             return f"a rank ended before its time, one of {', '.join(map(str, left)) or 'those that did not start'}"
         pid = f" (pid {self.pids[rank]})" if rank in self.pids else ""
         return f"rank {rank}{pid} {how}"
+
+
+def when(path):
+    """The time of a note."""
+    return path.stat().st_mtime_ns
 
 
 def note(what, rank, value):
@@ -224,6 +247,10 @@ def together():
     except BaseException as error:
         status = error.code if isinstance(error, SystemExit) else 1
         if status and (MPI := joined()) is not None:
+            if isinstance(
+                error, MPI.Exception
+            ):  # another rank is gone: who started the ranks knows, and ends this one too
+                time.sleep(PATIENCE_SECONDS)
             if not isinstance(error, SystemExit):
                 traceback.print_exc()
             note("failed", MPI.COMM_WORLD.rank, status)
