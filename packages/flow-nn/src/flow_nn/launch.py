@@ -30,6 +30,7 @@ WATCHED = f'"$@"; status=$?; echo $status >"${NOTES}/ended_${{PMI_RANK:-$OMPI_CO
 
 ENDING_SECONDS = 5.0  # for mpiexec to end the ranks when told to, for rank 0 to say what is wrong
 PATIENCE_SECONDS = 1.5  # for mpiexec to end the ranks when one has ended
+DRAIN_SECONDS = 0.5  # for mpiexec to take what a rank has said: it drops what it has not when a rank aborts
 POLL_SECONDS = 0.2
 
 
@@ -257,5 +258,6 @@ def together():
             with suppress(OSError):
                 sys.stdout.flush()
                 sys.stderr.flush()
+            time.sleep(DRAIN_SECONDS)
             MPI.COMM_WORLD.Abort(status)
         raise
