@@ -1,8 +1,11 @@
 """Every flow package under test is from here; under mpiexec the tests in folders named mpi run, else the others."""
 
+import atexit
 import io
 import json
 import os
+import shutil
+import tempfile
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -28,6 +31,13 @@ def pytest_report_header():
 def pytest_ignore_collect(collection_path):
     if collection_path.is_file() and collection_path.is_relative_to(REPO):
         return ("mpi" in collection_path.relative_to(REPO).parts) != (RANK >= 0) or None
+
+
+def pytest_cmdline_main(config):
+    """Give each rank a folder of its own for temporary files: in pytest's numbered ones the ranks clean up after each other, and fall."""
+    if RANK >= 0 and config.option.basetemp is None:
+        config.option.basetemp = folder = tempfile.mkdtemp(prefix=f"flow-rank-{RANK}-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 @pytest.hookimpl(trylast=True)
