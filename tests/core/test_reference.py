@@ -13,6 +13,35 @@ F32, F64 = flow.float32, flow.float64
 erf = np.vectorize(math.erf, otypes=[float])
 
 
+def bisected(function, low, high):
+    """The inverse of a growing function of a number, by halving the interval that it lies in."""
+
+    def inverse(y):
+        a, b = low, high
+        for _ in range(80):
+            middle = (a + b) / 2
+            a, b = (middle, b) if function(middle) < y else (a, middle)
+        return a
+
+    return np.vectorize(inverse, otypes=[float])
+
+
+def polygamma(x, n):
+    """By recurrence up to 30 and the asymptotic series there (Abramowitz and Stegun 6.4.6 and 6.4.11, 6.3.18 for n = 0)."""
+    x, total = x.astype(float), np.zeros(x.shape)
+    while (x < 30).any():
+        low = x < 30
+        total = total + np.where(low, (-1.0) ** (n + 1) * math.factorial(n) / x ** (n + 1), 0)
+        x = x + low
+    bernoulli = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66]
+    if n == 0:
+        return total + np.log(x) - 1 / (2 * x) - sum(b / ((2 * k) * x ** (2 * k)) for k, b in enumerate(bernoulli, 1))
+    series = math.factorial(n - 1) / x**n + math.factorial(n) / (2 * x ** (n + 1))
+    for k, b in enumerate(bernoulli, 1):
+        series = series + b * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * x ** (2 * k + n))
+    return total + (-1.0) ** (n + 1) * series
+
+
 def softmax(x, dim):
     e = np.exp(x - x.max(dim, keepdims=True, initial=-np.inf))
     return e / e.sum(dim, keepdims=True)
@@ -155,6 +184,16 @@ REFERENCE = {
     "tanh": np.tanh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "erf": erf,
+    **{name: getattr(np, name) for name in "cos cosh exp2 expm1 log10 log1p log2 reciprocal sin sinh tan".split()},
+    **{
+        name: getattr(np, name)
+        for name in "ceil floor trunc rint sign isfinite isinf isnan signbit logical_not".split()
+    },
+    **{f"a{name}": getattr(np, f"arc{name}") for name in "cos cosh sin sinh tan tanh".split()},
+    "erfc": lambda x: 1 - erf(x),
+    "erfinv": bisected(math.erf, -6, 6),
+    "lgamma": np.vectorize(math.lgamma, otypes=[float]),
+    "polygamma": polygamma,
     "cast": lambda x, dtype: x.astype(dtype),
     "where": np.where,
     "sum": reduce(np.sum),
@@ -203,11 +242,20 @@ ROUNDINGS = {
     # numpy's functions are right to 4 units in the last place, and its float64 ones are the reference.
     **dict.fromkeys(["exp", "log", "tanh", "pow", "erf"], 8),
     "sigmoid": 20,
+    **dict.fromkeys(
+        "acos acosh asin asinh atan atanh cos cosh exp2 expm1 log10 log1p log2 sin sinh tan reciprocal".split(), 8
+    ),
+    # scipy's functions are right to some units in the last place of the largest value, and the references add roundings of their own.
+    **dict.fromkeys("erfc erfinv lgamma polygamma".split(), 40),
     # A function or two, a few products, and sums of up to 5 terms.
     **dict.fromkeys("softmax log_softmax gelu gelu_backward layer_norm layer_norm_backward".split(), 40),
     **dict.fromkeys("cross_entropy_rows cross_entropy_rows_backward attention attention_backward".split(), 40),
 }
 SIZE = {
+    "erfc": 2,  # 1 - erf(x), whose terms are up to 1
+    "erfinv": 2,
+    "lgamma": 2,
+    "polygamma": 20,  # 2 / 0.5^3, and its series
     "log_softmax": 5,  # 4 below the largest, and log 4
     "gelu_backward": 4,
     "layer_norm": 4 / math.sqrt(1e-5),  # the difference from the mean, times the largest rstd

@@ -6,7 +6,7 @@ from flow_core.dtype import bfloat16 as bfloat16_type
 from flow_core.functions import algebra, indexing, pointwise, reduction
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import Op
-from flow_core.ops import creation, elementwise, index, inplace, linalg, nn, reduce
+from flow_core.ops import creation, elementwise, index, inplace, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
 
@@ -151,6 +151,7 @@ FUNCTIONS = [
     ],
     *[reduce.__dict__[name] for name in "sum mean amax amin argmax any all".split()],
     *[shapes.__dict__[name] for name in "transpose split chunk squeeze unsqueeze flatten unbind".split()],
+    *[op for op in unary.__dict__.values() if isinstance(op, Op) and op is not unary.polygamma],
     linalg.matmul,
     nn.softmax,
     nn.log_softmax,

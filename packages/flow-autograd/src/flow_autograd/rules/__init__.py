@@ -7,3 +7,4 @@ from flow_autograd.rules import nn as nn
 from flow_autograd.rules import random as random
 from flow_autograd.rules import reduce as reduce
 from flow_autograd.rules import shape as shape
+from flow_autograd.rules import unary as unary

@@ -7,6 +7,7 @@ from flow_core.dtype import CATEGORIES, bool_, float32, float64, int32, int64, u
 from flow_core.op import OPS
 from flow_core.tensor import from_numpy
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
+from flow_core.testing.pointwise import POINTWISE, unary
 
 
 @st.composite
@@ -14,33 +15,6 @@ def calls(draw, name, dtypes=DTYPES, smooth=False):
     """Calls of the op `name` on arrays of these dtypes. With `smooth`, elements are generic: derivatives exist."""
     args, attrs = CALLS[name](Draw(draw, dtypes, smooth))
     return OpCall(name, tuple(args), attrs)
-
-
-def unary(*categories, low=-2, high=2):
-    return lambda d: ([d.array(d.shape(), d.dtype(*categories), low, high)], {})
-
-
-def binary(*categories, low=-2, high=2):
-    def row(d):
-        shape = d.shape()
-        dtype = d.dtype(*categories)
-        args = [d.array(d.narrowed(shape), t, low, high) for t in (dtype, d.partner(dtype, *categories))]
-        # A Python number has no bounds of a narrow integer type to keep, so it comes with floats.
-        if FLOAT in categories and CATEGORIES[args[0].dtype] >= FLOAT and d.integer(0, 3) == 0:
-            args[1] = d.number(low, high)
-            args = args[::-1] if d.flag() else args
-        return args, {}
-
-    return row
-
-
-def power(d):
-    if d.integer(0, 3) == 0 and d.dtypes == DTYPES:
-        return [d.array(d.shape(), d.dtype(INT)), d.integer(0, 3)], {}
-    args, _ = binary(FLOAT, low=0.5)(d)
-    if isinstance(args[0], np.ndarray) and d.flag():
-        args[1] = d.one_of(2, 3, 0, 1, -1, 0.5)
-    return args, {}
 
 
 def cast(d):
@@ -294,16 +268,7 @@ def adamw_(d):
 
 
 CALLS = {
-    **dict.fromkeys("add mul eq ne".split(), binary(BOOL, INT, FLOAT, COMPLEX)),
-    **dict.fromkeys("maximum minimum lt le gt ge".split(), binary(BOOL, INT, FLOAT)),
-    "sub": binary(INT, FLOAT, COMPLEX),
-    "div": binary(INT, FLOAT, COMPLEX, low=0.5),
-    "pow": power,
-    "neg": unary(INT, FLOAT, COMPLEX),
-    "abs": unary(BOOL, INT, FLOAT),
-    **dict.fromkeys(["exp", "tanh"], unary(BOOL, INT, FLOAT, COMPLEX)),
-    **dict.fromkeys("log sqrt rsqrt".split(), unary(BOOL, INT, FLOAT, COMPLEX, low=0.5)),
-    **dict.fromkeys(["sigmoid", "erf"], unary(BOOL, INT, FLOAT)),
+    **POINTWISE,
     "cast": cast,
     "where": where,
     "sum": reduction(BOOL, INT, FLOAT, COMPLEX),

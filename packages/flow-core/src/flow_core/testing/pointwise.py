@@ -1,0 +1,65 @@
+"""The rows of CALLS for elementwise ops of one or two arguments."""
+
+import numpy as np
+
+from flow_core.dtype import CATEGORIES
+from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT
+
+
+def unary(*categories, low=-2, high=2):
+    return lambda d: ([d.array(d.shape(), d.dtype(*categories), low, high)], {})
+
+
+def binary(*categories, low=-2, high=2):
+    def row(d):
+        shape = d.shape()
+        dtype = d.dtype(*categories)
+        args = [d.array(d.narrowed(shape), t, low, high) for t in (dtype, d.partner(dtype, *categories))]
+        # A Python number has no bounds of a narrow integer type to keep, so it comes with floats.
+        if FLOAT in categories and CATEGORIES[args[0].dtype] >= FLOAT and d.integer(0, 3) == 0:
+            args[1] = d.number(low, high)
+            args = args[::-1] if d.flag() else args
+        return args, {}
+
+    return row
+
+
+def power(d):
+    if d.integer(0, 3) == 0 and d.dtypes == DTYPES:
+        return [d.array(d.shape(), d.dtype(INT)), d.integer(0, 3)], {}
+    args, _ = binary(FLOAT, low=0.5)(d)
+    if isinstance(args[0], np.ndarray) and d.flag():
+        args[1] = d.one_of(2, 3, 0, 1, -1, 0.5)
+    return args, {}
+
+
+def polygamma(d):
+    return [d.array(d.shape(), d.dtype(INT, FLOAT), 0.5)], {"n": d.integer(0, 2)}
+
+
+NUMBERS = (BOOL, INT, FLOAT, COMPLEX)
+POINTWISE = {
+    **dict.fromkeys("add mul eq ne".split(), binary(BOOL, INT, FLOAT, COMPLEX)),
+    **dict.fromkeys("maximum minimum lt le gt ge".split(), binary(BOOL, INT, FLOAT)),
+    "sub": binary(INT, FLOAT, COMPLEX),
+    "div": binary(INT, FLOAT, COMPLEX, low=0.5),
+    "pow": power,
+    "neg": unary(INT, FLOAT, COMPLEX),
+    "abs": unary(BOOL, INT, FLOAT),
+    **dict.fromkeys(["exp", "tanh"], unary(BOOL, INT, FLOAT, COMPLEX)),
+    **dict.fromkeys("log sqrt rsqrt".split(), unary(BOOL, INT, FLOAT, COMPLEX, low=0.5)),
+    **dict.fromkeys(["sigmoid", "erf"], unary(BOOL, INT, FLOAT)),
+    **dict.fromkeys("asinh cos exp2 expm1 sin sinh cosh".split(), unary(*NUMBERS)),
+    **dict.fromkeys("acos asin atanh".split(), unary(FLOAT, low=-0.875, high=0.875)),
+    "acosh": unary(INT, FLOAT, low=1.25),
+    **dict.fromkeys("atan tan".split(), unary(BOOL, INT, FLOAT, low=-1.25, high=1.25)),
+    **dict.fromkeys("log10 log2 reciprocal".split(), unary(INT, FLOAT, low=0.5)),
+    "log1p": unary(BOOL, INT, FLOAT, low=-0.5),
+    "erfc": unary(BOOL, INT, FLOAT),
+    "erfinv": unary(FLOAT, low=-0.875, high=0.875),
+    "lgamma": unary(INT, FLOAT, low=0.5),
+    "polygamma": polygamma,
+    **dict.fromkeys("ceil floor trunc rint sign".split(), unary(INT, FLOAT)),
+    **dict.fromkeys("isfinite isinf isnan logical_not".split(), unary(*NUMBERS)),
+    "signbit": unary(BOOL, INT, FLOAT),
+}
