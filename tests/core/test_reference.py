@@ -190,6 +190,14 @@ REFERENCE = {
         for name in "ceil floor trunc rint sign isfinite isinf isnan signbit logical_not".split()
     },
     **{f"a{name}": getattr(np, f"arc{name}") for name in "cos cosh sin sinh tan tanh".split()},
+    **{
+        name: getattr(np, name)
+        for name in "copysign hypot logaddexp logaddexp2 fmax fmin fmod remainder floor_divide".split()
+    },
+    **{name: getattr(np, name) for name in "logical_and logical_or logical_xor gcd lcm".split()},
+    **{name: getattr(np, name) for name in "bitwise_and bitwise_or bitwise_xor".split()},
+    **{f"bitwise_{name}": getattr(np, name) for name in "left_shift right_shift".split()},
+    "atan2": np.arctan2,
     "erfc": lambda x: 1 - erf(x),
     "erfinv": bisected(math.erf, -6, 6),
     "lgamma": np.vectorize(math.lgamma, otypes=[float]),
@@ -245,6 +253,7 @@ ROUNDINGS = {
     **dict.fromkeys(
         "acos acosh asin asinh atan atanh cos cosh exp2 expm1 log10 log1p log2 sin sinh tan reciprocal".split(), 8
     ),
+    **dict.fromkeys("atan2 hypot logaddexp logaddexp2".split(), 8),
     # scipy's functions are right to some units in the last place of the largest value, and the references add roundings of their own.
     **dict.fromkeys("erfc erfinv lgamma polygamma".split(), 40),
     # A function or two, a few products, and sums of up to 5 terms.

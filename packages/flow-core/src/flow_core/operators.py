@@ -6,7 +6,7 @@ from flow_core.dtype import bfloat16 as bfloat16_type
 from flow_core.functions import algebra, indexing, pointwise, reduction
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import Op
-from flow_core.ops import creation, elementwise, index, inplace, linalg, nn, reduce, unary
+from flow_core.ops import binary, creation, elementwise, index, inplace, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
 
@@ -112,6 +112,13 @@ METHODS = {
     **operators(elementwise.div, "truediv"),
     **operators(elementwise.pow, "pow"),
     **operators(linalg.matmul, "matmul"),
+    **operators(binary.remainder, "mod"),
+    **operators(binary.floor_divide, "floordiv"),
+    **operators(binary.bitwise_and, "and"),
+    **operators(binary.bitwise_or, "or"),
+    **operators(binary.bitwise_xor, "xor"),
+    **operators(binary.bitwise_left_shift, "lshift"),
+    **operators(binary.bitwise_right_shift, "rshift"),
     "__neg__": lambda self: elementwise.neg(self),
     "__abs__": lambda self: elementwise.abs(self),
     "__eq__": lambda self, other: NotImplemented if no_operand(other) else elementwise.eq(self, other),
@@ -151,6 +158,7 @@ FUNCTIONS = [
     ],
     *[reduce.__dict__[name] for name in "sum mean amax amin argmax any all".split()],
     *[shapes.__dict__[name] for name in "transpose split chunk squeeze unsqueeze flatten unbind".split()],
+    *[op for op in binary.__dict__.values() if isinstance(op, Op)],
     *[op for op in unary.__dict__.values() if isinstance(op, Op) and op is not unary.polygamma],
     linalg.matmul,
     nn.softmax,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flow_core.dtype import CATEGORIES
+from flow_core.dtype import CATEGORIES, bool_, int32, int64, uint8
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT
 
 
@@ -33,6 +33,16 @@ def power(d):
     return args, {}
 
 
+def whole(low, high, *more):
+    """Calls on integers (and `more` dtypes), whatever dtypes the draw is of: such an op takes no others."""
+
+    def row(d):
+        shape, dtype = d.shape(), d.one_of(uint8, int32, int64, *more)
+        return [d.array(d.narrowed(shape), dtype, low, high) for _ in range(2)], {}
+
+    return row
+
+
 def polygamma(d):
     return [d.array(d.shape(), d.dtype(INT, FLOAT), 0.5)], {"n": d.integer(0, 2)}
 
@@ -61,5 +71,13 @@ POINTWISE = {
     "polygamma": polygamma,
     **dict.fromkeys("ceil floor trunc rint sign".split(), unary(INT, FLOAT)),
     **dict.fromkeys("isfinite isinf isnan logical_not".split(), unary(*NUMBERS)),
+    **dict.fromkeys("atan2 hypot".split(), binary(INT, FLOAT, low=0.5)),
+    **dict.fromkeys("copysign logaddexp logaddexp2".split(), binary(INT, FLOAT, low=0.25)),
+    **dict.fromkeys("fmax fmin".split(), binary(INT, FLOAT)),
+    **dict.fromkeys("fmod remainder floor_divide".split(), binary(INT, FLOAT, low=0.625, high=1.125)),
+    **dict.fromkeys("logical_and logical_or logical_xor".split(), binary(*NUMBERS)),
+    **dict.fromkeys("bitwise_and bitwise_or bitwise_xor".split(), whole(0, 9, bool_)),
+    **dict.fromkeys("bitwise_left_shift bitwise_right_shift".split(), whole(0, 3)),
+    **dict.fromkeys("gcd lcm".split(), whole(0, 12)),
     "signbit": unary(BOOL, INT, FLOAT),
 }

@@ -1,0 +1,71 @@
+"""Elementwise ops of two arguments beyond arithmetic: angles and lengths, remainders, logic and bits."""
+
+import numpy as np
+
+from flow_core.dtype import bool_
+from flow_core.ops.elementwise import BINARY, BOOL, COMPLEX, FLOAT, elementwise
+
+
+def floating(name, ufunc, doc):
+    """An op whose result is a float: integers give float32."""
+    return elementwise(name, as_float(ufunc), f"{doc} {BINARY}", least=FLOAT, quiet=True, refuses=(COMPLEX,))
+
+
+def as_float(ufunc):
+    """A numpy function of two floats in their dtype; numpy lacks some for bfloat16, which is then taken in float32."""
+
+    def run(x, y):  # one of them may be a Python number
+        dtype = getattr(x, "dtype", None) or y.dtype
+        if dtype.kind == "f":
+            return ufunc(x, y)
+        return np.asarray(ufunc(np.asarray(x, np.float32), np.asarray(y, np.float32))).astype(dtype)
+
+    return run
+
+
+def number(name, ufunc, doc):
+    """An op on integers and floats, not on bools and complex numbers."""
+    return elementwise(name, ufunc, f"{doc} {BINARY}", quiet=True, refuses=(BOOL, COMPLEX))
+
+
+def logical(name, ufunc, doc):
+    """An op whose result is a bool."""
+    return elementwise(name, ufunc, f"{doc} Returns bools. {BINARY}", result=bool_)
+
+
+def bitwise(name, ufunc, doc):
+    """An op on the bits of integers and bools."""
+    return elementwise(name, ufunc, f"{doc} {BINARY}", refuses=(FLOAT, COMPLEX))
+
+
+def whole(name, ufunc, doc):
+    """An op on integers alone."""
+    return elementwise(name, ufunc, f"{doc} {BINARY}", refuses=(BOOL, FLOAT, COMPLEX))
+
+
+atan2 = floating(
+    "atan2", np.arctan2, "The angle in [-pi, pi] of the point whose ordinate is x and whose abscissa is y."
+)
+copysign = floating("copysign", np.copysign, "|x| with the sign of y.")
+hypot = floating("hypot", np.hypot, "sqrt(x^2 + y^2) without overflow on the way.")
+logaddexp = floating("logaddexp", np.logaddexp, "log(exp(x) + exp(y)) without overflow on the way.")
+logaddexp2 = floating("logaddexp2", np.logaddexp2, "log2(2^x + 2^y) without overflow on the way.")
+
+fmax = number("fmax", np.fmax, "The larger of x and y; the other where one is NaN.")
+fmin = number("fmin", np.fmin, "The smaller of x and y; the other where one is NaN.")
+fmod = number("fmod", np.fmod, "x - y trunc(x / y): the remainder with the sign of x.")
+remainder = number("remainder", np.remainder, "x - y floor(x / y): the remainder with the sign of y.")
+floor_divide = number("floor_divide", np.floor_divide, "floor(x / y).")
+
+logical_and = logical("logical_and", np.logical_and, "True where neither x nor y is 0.")
+logical_or = logical("logical_or", np.logical_or, "True where x or y is not 0.")
+logical_xor = logical("logical_xor", np.logical_xor, "True where one of x and y is 0 and the other is not.")
+
+bitwise_and = bitwise("bitwise_and", np.bitwise_and, "The bits that x and y both have; of bools, and.")
+bitwise_or = bitwise("bitwise_or", np.bitwise_or, "The bits that x or y has; of bools, or.")
+bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "The bits that one of x and y has; of bools, exclusive or.")
+
+bitwise_left_shift = whole("bitwise_left_shift", np.left_shift, "x times 2 to the power y.")
+bitwise_right_shift = whole("bitwise_right_shift", np.right_shift, "x over 2 to the power y, rounded down.")
+gcd = whole("gcd", np.gcd, "The greatest common divisor.")
+lcm = whole("lcm", np.lcm, "The least common multiple.")
