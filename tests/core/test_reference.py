@@ -42,6 +42,33 @@ def polygamma(x, n):
     return total + (-1.0) ** (n + 1) * series
 
 
+def argsort(x, dim, descending):
+    order = lambda row: sorted(range(len(row)), key=row.__getitem__, reverse=descending)  # noqa: E731 - stable both ways
+    return (
+        np.apply_along_axis(order, dim, x).astype(np.int64).reshape(x.shape)
+        if x.size and x.ndim
+        else np.zeros(x.shape, int)
+    )
+
+
+def gather(x, index, dim):
+    out = np.zeros(index.shape)
+    for place in np.ndindex(index.shape):
+        at = list(place)
+        at[dim : dim + 1 or None] = [index[place]] if at else []
+        out[place] = x[tuple(at)]
+    return out
+
+
+def add_along(g, index, dim, shape):
+    out = np.zeros(shape)
+    for place in np.ndindex(index.shape):
+        at = list(place)
+        at[dim : dim + 1 or None] = [index[place]] if at else []
+        out[tuple(at)] += g[place]
+    return out
+
+
 def softmax(x, dim):
     e = np.exp(x - x.max(dim, keepdims=True, initial=-np.inf))
     return e / e.sum(dim, keepdims=True)
@@ -226,6 +253,10 @@ REFERENCE = {
     "linear": linear,
     "linear_weight": linear_weight,
     "linear_input": linear_input,
+    "cumsum": lambda x, dim: np.cumsum(x, dim) if x.ndim else x,
+    "argsort": argsort,
+    "gather": gather,
+    "add_along": add_along,
     "softmax": softmax,
     "log_softmax": lambda x, dim: np.log(softmax(x, dim)),
     "gelu": gelu,

@@ -1,5 +1,6 @@
 """One rule an op, in files named as in flow_core.ops. Importing this package fills the table."""
 
+from flow_autograd.rules import along as along
 from flow_autograd.rules import binary as binary
 from flow_autograd.rules import elementwise as elementwise
 from flow_autograd.rules import index as index
