@@ -295,6 +295,8 @@ def argsort(x, dim=-1, descending=False, *, stable=False):
 
 def gather(x, dim, index):
     """The elements of x along `dim` that `index` (int64) names: out[i][j] = x[index[i][j]][j] for dim 0; of index's shape."""
+    if CATEGORIES[index.dtype] == 1:
+        index = elementwise.cast(index, dtype=int64)
     return along.gather(x, index, dim=dim)
 
 
