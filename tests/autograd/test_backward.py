@@ -332,3 +332,11 @@ def test_overwriting_a_saved_tensor_through_what_shares_its_memory_makes_backwar
     alias(w).mul_(2.0)
     with pytest.raises(ValueError, match="overwritten in place"):
         y.backward()
+
+
+def test_a_gradient_that_is_no_tensor_is_a_type_error():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"backward: a gradient is a int, expected a tensor like f64\[2\]"):
+        (x * 2).backward([3])
+    with pytest.raises(TypeError, match=r"grad of f64\[2\] is set to a int: give a tensor or None"):
+        x.grad = 3

@@ -179,3 +179,12 @@ def test_an_op_of_a_known_name_cannot_be_defined_again():
     with pytest.raises(ValueError, match="'add' is defined already"):
         flow.Op("add", lambda x, /: x, {})
     assert flow.OPS["add"] is flow.add
+
+
+def test_a_short_dtype_name_counts_bits_as_specs_print_it_and_numpys_codes_are_refused():
+    for dtype in DTYPES:
+        spec = str(flow.zeros(1, dtype=dtype).spec)
+        assert flow.zeros(1, dtype=spec.split("[")[0]).dtype is dtype
+    for code in ("q", "f4", "<f4", "float", "double"):
+        with pytest.raises(ValueError, match=f"dtype '{code}' is not one of"):
+            flow.zeros(1, dtype=code)

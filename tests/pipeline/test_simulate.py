@@ -70,3 +70,9 @@ def test_the_drawing_shows_who_does_what_when():
         "  0 |F0--F1--........BW0-----....BW1-----| peak 2",
         "  1 |....F0--BW0-----F1--BW1-----........| peak 1",
     ]
+
+
+def test_what_is_no_schedule_or_no_costs_is_a_type_error():
+    for given in ((None, Costs(1, 1, 1)), (schedule("1f1b", 2, 2), None)):
+        with pytest.raises(TypeError, match="simulate takes a Schedule and its Costs"):
+            simulate(*given)

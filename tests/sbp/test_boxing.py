@@ -195,3 +195,12 @@ def test_two_tensors_are_not_a_transition():
             plan(a, other)
         with pytest.raises(ValueError, match="neither shape nor dtype"):
             lower_bound(a, other)
+
+
+def test_what_is_no_layout_is_a_type_error_that_shows_it():
+    a = Layout((8, 4), "f32", X4, "B")
+    for door in (plan, lower_bound):
+        with pytest.raises(TypeError, match="dst must be a Layout, got None"):
+            door(a, None)
+        with pytest.raises(TypeError, match=r"src must be a Layout, got 'f32\[8, 4\]'"):
+            door("f32[8, 4]", a)

@@ -169,3 +169,13 @@ def test_a_rank_outside_the_world_is_refused():
             comm.isend(np.zeros(1), 2, 0)
 
     spmd(2, run)
+
+
+def test_what_is_no_plan_and_no_number_of_ranks_is_refused():
+    with pytest.raises(TypeError, match=r"expected a Plan.*got None"):
+        simulate(None, [])
+    with pytest.raises(TypeError, match=r"expected a Plan.*got None"):
+        spmd(1, lambda comm: execute(None, None, comm))
+    for num_ranks in (0, -1, 1.5, "2"):
+        with pytest.raises(ValueError, match="num_ranks is a number of 1 or more, got"):
+            spmd(num_ranks, lambda comm: comm.rank)

@@ -158,3 +158,12 @@ def test_shards_that_do_not_fit_are_refused():
 
 def test_a_negative_dim_is_resolved_once():
     assert Layout((8, 4), "f32", MESH, [Split(-1), broadcast]) == Layout((8, 4), "f32", MESH, "S(1), B")
+
+
+def test_no_dtype_is_not_taken_for_float64_and_no_layout_is_a_type_error():
+    with pytest.raises(TypeError, match=r"a dtype is a name .*got None"):
+        Layout((8,), None, MESH, "B, B")
+    with pytest.raises(TypeError, match="layout must be a Layout, got None"):
+        shard(np.zeros(8, "f4"), None)
+    with pytest.raises(TypeError, match="layout must be a Layout, got 'f32'"):
+        assemble([np.zeros(8, "f4")], "f32")

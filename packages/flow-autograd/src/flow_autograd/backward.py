@@ -91,6 +91,8 @@ def as_seeds(name, tensors, grads):
                 )
             # A plain tensor's 1 is made by hand: ones_like, which any kind of tensor answers, takes as long as two ops.
             g = new_tensor(np.ones(t.shape, t.dtype), t.spec) if type(t) is flow.Tensor else flow.ones_like(t)
+        if not hasattr(g, "spec"):
+            raise TypeError(f"{name}: a gradient is a {type(g).__name__}, expected a tensor like {t.spec} or None")
         if g.shape != t.shape or g.dtype is not t.dtype:
             raise ValueError(f"{name}: the gradient {g.spec} must have the shape and dtype of its tensor, {t.spec}")
         seeds.append((t, g))

@@ -38,11 +38,11 @@ SHORT_NAMES = {bfloat16: "bf16", bool_: "bool"}
 
 
 def as_dtype(given):
-    """The dtype named by a dtype, a string ("float32", "bfloat16") or a scalar type; ValueError for any other."""
+    """The dtype named by a dtype, a string ("float32", or "f32" as specs print it) or a scalar type; ValueError for any other."""
     if isinstance(given, type) and given in SCALAR_DEFAULTS:
         return SCALAR_DEFAULTS[given]
-    try:
-        dtype = CANONICAL.get(bfloat16 if isinstance(given, str) and given == "bfloat16" else np.dtype(given))
+    try:  # numpy counts bytes in a short name and specs count bits, so a string is never left to numpy: its "i8" is int64
+        dtype = NAMED.get(given) if isinstance(given, str) else CANONICAL.get(np.dtype(given))
     except TypeError:
         dtype = None
     if given is None or dtype is None:
@@ -92,3 +92,6 @@ def is_floating(dtype):
 def short_name(dtype):
     """A dtype's name as layouts and specs print it: f32, bf16, i64, bool."""
     return SHORT_NAMES.get(dtype) or f"{dtype.kind}{8 * dtype.itemsize}"
+
+
+NAMED = {name: dtype for dtype in CATEGORIES for name in (str(dtype), short_name(dtype))}

@@ -63,6 +63,8 @@ class Tensor:
 
     @grad.setter
     def grad(self, value):
+        if value is not None and not hasattr(value, "spec"):
+            raise TypeError(f"grad of {self.spec} is set to a {type(value).__name__}: give a tensor or None")
         if value is not None and (value.shape != self.shape or value.dtype != self.dtype):
             raise ValueError(f"grad of {self.spec} is set to {value.spec}: shape and dtype must be the tensor's")
         self._grad = value

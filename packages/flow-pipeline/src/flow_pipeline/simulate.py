@@ -109,6 +109,8 @@ def simulate(schedule: Schedule, costs: Costs) -> Timeline:
     ValueError if the schedule deadlocks or `costs` are of another number of stages. Sends are buffered and cost the
     devices no time.
     """
+    if not (isinstance(schedule, Schedule) and isinstance(costs, Costs)):
+        raise TypeError(f"simulate takes a Schedule and its Costs, got {schedule!r} and {costs!r}")
     forward, backward, weight = (costs.stage(name, schedule) for name in ("forward", "backward", "weight"))
     times = {"F": forward, "B": backward, "W": weight, "BW": [b + w for b, w in zip(backward, weight, strict=True)]}
     before = {b: a for actions in schedule.devices for a, b in pairwise(actions)}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flow_sbp.layout import check_layout
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -25,7 +27,9 @@ class Cells:
 
 
 def check_pair(src, dst):
-    """ValueError when two layouts are not of one tensor."""
+    """ValueError when two layouts are not of one tensor, TypeError when one is none."""
+    check_layout("src", src)
+    check_layout("dst", dst)
     if src.shape != dst.shape or src.dtype != dst.dtype:
         raise ValueError(
             f"boxing moves a tensor, it changes neither shape nor dtype: from {src} to {dst}; reshape or cast it apart"

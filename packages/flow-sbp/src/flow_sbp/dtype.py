@@ -57,6 +57,8 @@ def dtype_of(given):
         name = given.name
     else:
         try:
+            if given is None:  # which numpy takes for float64
+                raise TypeError
             name = np.dtype(given).name
         except TypeError:
             raise TypeError(f'a dtype is a name such as "f32" or a numpy dtype, got {given!r}') from None

@@ -7,6 +7,7 @@ import numpy as np
 
 from flow_sbp.comm import agree
 from flow_sbp.dtype import dtype_of
+from flow_sbp.plan import Plan
 from flow_sbp.program import program
 from flow_sbp.reduction import Fold, neutral
 from flow_sbp.shards import check_shard
@@ -20,6 +21,7 @@ def execute(plan, shard, comm, *, check=True):
     whether every shard fits, so that all raise the same ValueError before any data is sent; check=False is for shards
     that fit by construction (one that does not then aborts the communicator).
     """
+    _check_plan(plan)
     if max(plan.ranks) >= comm.size:
         raise ValueError(
             f"{plan.src} -> {plan.dst} uses ranks up to {max(plan.ranks)}, but the communicator has {comm.size} ranks; "
@@ -46,6 +48,7 @@ def simulate(plan, shards, *, world=None):
     world: a sim.World to run in, whose `bytes_sent` then tells what travelled. ValueError / TypeError if a shard does
     not fit.
     """
+    _check_plan(plan)
     ranks = plan.src.placement.ranks
     if len(shards) != len(ranks):
         raise ValueError(f"{plan.src.placement!r} has {len(ranks)} ranks, got {len(shards)} shards")
@@ -66,6 +69,11 @@ def simulate(plan, shards, *, world=None):
                 del running[rank]
         assert moved, "the plan is stuck: " + "; ".join(f"rank {rank} waits {waiting[rank]}" for rank in running)
     return [_like(held[rank], shards[0]) for rank in plan.dst.placement.ranks]
+
+
+def _check_plan(plan):
+    if not isinstance(plan, Plan):
+        raise TypeError(f"expected a Plan, as flow_sbp.plan(src, dst) makes it, got {plan!r}")
 
 
 def _words(plan, rank, shard):

@@ -264,3 +264,9 @@ def _dim(dim, shape):
     if not -len(shape) <= dim < len(shape):
         raise ValueError(f"S({dim}) of a tensor with {len(shape)} dims: shape {shape}")
     return dim % len(shape)
+
+
+def check_layout(name, given):
+    """TypeError when what was given for `name` is no Layout."""
+    if not isinstance(given, Layout):
+        raise TypeError(f"{name} must be a Layout, got {given!r}")

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from flow_sbp.dtype import dtype_of, words_of
+from flow_sbp.layout import check_layout
 from flow_sbp.reduction import Fold, neutral
 
 
@@ -17,6 +18,7 @@ def shard(value, layout):
     value: an array of layout.shape and layout.dtype (bf16: uint16 words, or ml_dtypes' array, which the shards then
     are too). ValueError / TypeError if its shape or dtype is another one.
     """
+    check_layout("layout", layout)
     return [part_of(value, layout, rank) for rank in layout.placement.ranks]
 
 
@@ -40,6 +42,7 @@ def assemble(shards, layout, *, check_replicas=False):
     copies the first is taken; check_replicas=True compares them all. ValueError / TypeError names the rank whose
     shard does not fit.
     """
+    check_layout("layout", layout)
     ranks = layout.placement.ranks
     dtype = dtype_of(layout.dtype)
     if len(shards) != len(ranks):

@@ -123,6 +123,8 @@ def spmd(num_ranks, fn, *, timeout=30.0):
     Raises the lowest failing rank's exception, with the rank as a note. TimeoutError after `timeout` seconds says
     where each rank that has not returned stands.
     """
+    if not isinstance(num_ranks, int) or num_ranks < 1:
+        raise ValueError(f"num_ranks is a number of 1 or more, got {num_ranks!r}")
     world = World(num_ranks)
     results, errors = [None] * num_ranks, {}
 
