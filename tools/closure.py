@@ -19,6 +19,8 @@ def main(*requirements):
         if not requirements:
             raise LookupError("no package given")
         for requirement in requirements:
+            if not re.fullmatch(r"[\w.-]+(\[[\w.,\s-]*\])?", requirement):
+                raise LookupError(f"no package {requirement!r}")
             closure(requirement, found)
     except LookupError as error:
         names = ", ".join(sorted(path.parent.name for path in PACKAGES.glob("*/pyproject.toml")))

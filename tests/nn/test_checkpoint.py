@@ -221,6 +221,7 @@ SPOILERS = {
     "a tensor of another name": spoil("rank_0000.safetensors", lambda b: b.replace(b'"count"', b'"cOunt"')),
     "a tensor of another type": spoil("rank_0000.safetensors", lambda b: b.replace(b'"F64"', b'"I64"', 1)),
     "a type nobody knows": spoil("rank_0000.safetensors", lambda b: b.replace(b'"F64"', b'"X64"', 1)),
+    "a flipped bit": spoil("rank_0000.safetensors", lambda b: b[:-1] + bytes([b[-1] ^ 64])),
     "no tensor file": lambda path: (path / "rank_0000.safetensors").unlink(),
     "half of the JSON": spoil("checkpoint.json", lambda b: b[: len(b) // 2]),
     "empty JSON": spoil("checkpoint.json", lambda b: b""),

@@ -108,3 +108,9 @@ def test_ids_are_chosen_as_often_as_softmax_says(logits, temperature, top_k):
     grid = (np.arange(2000) + 0.5) / 2000
     found = np.bincount([choose(logits, u, temperature, top_k) for u in grid], minlength=len(logits)) / 2000
     np.testing.assert_allclose(found, expected, atol=1.001 / 2000)
+
+
+@pytest.mark.parametrize(("temperature", "top_k"), [(0, None), (0.8, None), (0.8, 1)])
+def test_nothing_is_drawn_from_logits_that_are_nan(temperature, top_k):
+    with pytest.raises(ValueError, match="logits are NaN, its weights diverged: use an older checkpoint"):
+        choose(np.array([0.0, np.nan, 1.0]), 0.5, temperature, top_k)

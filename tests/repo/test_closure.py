@@ -40,6 +40,8 @@ def test_a_package_brings_what_it_needs_and_no_more(closure, requirement, needed
     [
         (["flow-torch"], "no package 'flow-torch'; the packages are flow-autograd,"),
         (["flow-sbp[gpu]"], "flow-sbp has no extra gpu, it has flow,"),
+        (["flow-sbp["], "no package 'flow-sbp['; the packages are"),
+        (["flow-sbp[mpi]x"], "no package 'flow-sbp[mpi]x'; the packages are"),
         ([], "no package given"),
     ],
 )

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,9 +44,10 @@ def save(root, step, pieces, meta, *, keep=3, comm=None):
     if pieces:
         name = f"rank_{rank:04d}.safetensors"
         arrays = {n: np.asarray(p.array, order="C") for n, p in pieces.items()}  # safetensors takes memory as it lies
-        write_durably(partial / name, safetensors.numpy.save(arrays))
+        data = safetensors.numpy.save(arrays)
+        write_durably(partial / name, data)
         table = {n: [str(p.array.dtype), list(p.shape), name, list(p.start)] for n, p in pieces.items()}
-        write_durably(partial / f"rank_{rank:04d}.json", json.dumps(table).encode())
+        write_durably(partial / f"rank_{rank:04d}.json", json.dumps([name, zlib.crc32(data), table]).encode())
     wait(comm)
     if rank == 0:
         commit(partial, path, {"format": FORMAT, "step": step, "meta": meta})
@@ -63,15 +65,16 @@ def wait(comm):
 
 def commit(partial, path, index):
     """Joins the ranks' tables into checkpoint.json and gives the folder its name: from then on it is a checkpoint."""
-    tensors = {}
-    for table in sorted(partial.glob("rank_*.json")):
-        for name, (dtype, shape, file, start) in json.loads(table.read_bytes()).items():
+    tensors, crc32 = {}, {}
+    for rank in sorted(partial.glob("rank_*.json")):
+        written, checksum, table = json.loads(rank.read_bytes())
+        crc32[written] = checksum
+        for name, (dtype, shape, file, start) in table.items():
             entry = tensors.setdefault(name, {"dtype": dtype, "shape": shape, "pieces": []})
             entry["pieces"].append([file, start])
-        table.unlink()
-    write_durably(
-        partial / "checkpoint.json", json.dumps({**index, "tensors": tensors}, indent=1, sort_keys=True).encode()
-    )
+        rank.unlink()
+    index = {**index, "tensors": tensors, "crc32": crc32}
+    write_durably(partial / "checkpoint.json", json.dumps(index, indent=1, sort_keys=True).encode())
     flush_folder(partial)
     if path.exists():
         remove(path)
@@ -102,11 +105,14 @@ def load(path):
         given = index.get("format") if isinstance(index, dict) else None
         raise ValueError(f"checkpoint {path} has format {given!r}, expected {FORMAT}")
     try:
-        files, arrays = {}, {}
+        files, arrays, crc32 = {}, {}, index.get("crc32", {})
         for name, entry in index["tensors"].items():
             for file, _ in entry["pieces"]:
                 if file not in files:
-                    files[file] = safetensors.numpy.load_file(path / Path(file).name)
+                    at = path / Path(file).name
+                    files[file] = safetensors.numpy.load_file(at)
+                    if file in crc32 and zlib.crc32(at.read_bytes()) != crc32[file]:
+                        raise ValueError(f"{file} is not the file that was written with it")
             arrays[name] = joined(entry, [(files[file][name], start) for file, start in entry["pieces"]])
         meta, step = index["meta"], index["step"]
     except (KeyError, TypeError, AttributeError, ValueError, OSError, safetensors.SafetensorError) as error:

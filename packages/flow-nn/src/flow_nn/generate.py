@@ -33,6 +33,8 @@ def generate(model, ids, num_tokens, *, temperature=1.0, top_k=None, seed=0):
 
 def choose(logits, draw, temperature, top_k):
     """The id at which the distribution of softmax(logits / temperature), of the top_k likeliest, exceeds `draw` in [0, 1)."""
+    if np.isnan(logits).any():
+        raise ValueError("the model's logits are NaN, its weights diverged: use an older checkpoint, or train it anew")
     if temperature == 0:
         return int(np.argmax(logits))
     if top_k is not None and top_k < len(logits):
