@@ -123,3 +123,14 @@ def test_ops_run_in_several_threads_at_once():
     for t in threads:
         t.join()
     assert wrong == []
+
+
+def test_types_inside_an_attribute_s_tuple_are_told_apart_too():
+    x = flow.ones(2, 3)
+    assert flow.reshape(x, shape=(3, 2)).shape == (3, 2)
+    for shape in ((3.0, 2), (3, 2.0)):
+        with pytest.raises(TypeError, match="reshape"):
+            flow.reshape(x, shape=shape)
+    assert flow.sum(x, dim=(0, 1)).item() == 6
+    with pytest.raises(TypeError, match="sum"):
+        flow.sum(x, dim=(0, True))

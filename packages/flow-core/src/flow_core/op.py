@@ -129,7 +129,7 @@ class Op:
             else:
                 return self.call(args, attrs)
         for name, value in attrs.items():
-            key.append((name, value, type(value)) if type(value) is not float or value else (name, str(value)))
+            key.append(attribute_key(name, value))
         try:
             entry = self.cache.get(tuple(key))
         except TypeError:  # an attribute is a list, perhaps
@@ -166,9 +166,7 @@ class Op:
     def resolve(self, specs, attrs):
         """(kernel, out, attrs) of a signature, from the cache or made new: the kernel bound to specs and attributes, the output's spec
         or specs, and the attributes in normal form. Raises what infer raises."""
-        # 1, 1.0 and True are equal keys, and so are 0.0 and -0.0: their type, or their sign, tells them apart.
-        key = [(n, v, type(v)) if type(v) is not float or v else (n, str(v)) for n, v in attrs.items()]
-        key = specs if not attrs else (*specs, *key)
+        key = specs if not attrs else (*specs, *[attribute_key(name, value) for name, value in attrs.items()])
         try:
             entry = self.cache.get(key)
         except TypeError:
@@ -266,6 +264,14 @@ def wrap(arrays, spec):
     if type(spec) is tuple:
         return tuple([new_tensor(array, s) for array, s in zip(arrays, spec, strict=True)])
     return new_tensor(arrays, spec)
+
+
+def attribute_key(name, value):
+    """An attribute in a key. 1, 1.0 and True are equal, and so are 0.0 and -0.0: types, or the sign, tell them apart."""
+    kind = type(value)
+    if kind is tuple:
+        return name, tuple([attribute_key("", v) for v in value])
+    return (name, value, kind) if kind is not float or value else (name, str(value))
 
 
 def as_hashable(value):

@@ -13,7 +13,7 @@ from flow_nn.models.gpt import GPTConfig
 from flow_nn.parallel import Mesh
 from flow_nn.run import Run, Settings, load_model
 from flow_nn.text import encode, first_prompt, read_corpus
-from flow_nn.train import train
+from flow_nn.train import Diverged, train
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,6 +34,10 @@ def main(argv=None):
         if speaks_for_all():
             print(f"flow_nn {args.name}: {one_line(error)}", file=sys.stderr)
         return 2
+    except Diverged as error:
+        if ranks_given() is None or ranks_given()[0] == 0:
+            print(f"flow_nn {args.name}: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         if ranks_given() is None:
             print(f"flow_nn {args.name}: interrupted; go on with --resume", file=sys.stderr)

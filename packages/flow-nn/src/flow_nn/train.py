@@ -1,5 +1,6 @@
 """Training a GPT on text: the loop, its checkpoints and figures."""
 
+import math
 import shutil
 import time
 
@@ -12,6 +13,10 @@ from flow_nn.run import Run, load_model
 from flow_nn.text import decode, encode, first_prompt
 
 SAMPLE_LENGTH = 500
+
+
+class Diverged(RuntimeError):
+    """A loss is no finite number any more, and neither are the weights."""
 
 
 def train(corpus, config, settings, out, *, resume=False, mesh=Mesh(), comm=None):  # noqa: B008 - a frozen value
@@ -30,9 +35,11 @@ def train(corpus, config, settings, out, *, resume=False, mesh=Mesh(), comm=None
         val_loss = loop(run, figures)
     except ValueError as error:  # not what was asked for is wrong: all that can be checked has been
         raise RuntimeError(f"step {run.step + 1} failed: {error}") from error
+    finally:
+        if run.leads:
+            figures.close()
     run.take_step.close()
     if run.leads:
-        figures.close()
         finish(run, val_loss)
     return val_loss
 
@@ -58,6 +65,8 @@ def loop(run, figures):
             start = time.perf_counter()
             loss = run.train_step()
             speed = tokens / (time.perf_counter() - start)
+            if not math.isfinite(loss):  # every rank has the same one
+                raise Diverged(stand(run, loss))
             last = run.step == settings.steps
             figure = {"step": run.step, "loss": loss, "tokens_per_s": round(speed, 1)}
             if last or run.step % settings.validate_every == 0:
@@ -74,6 +83,13 @@ def loop(run, figures):
             if last or run.step % settings.checkpoint_every == 0:
                 run.save()
     return val_loss if val_loss is not None else run.validate()
+
+
+def stand(run, loss):
+    """What to say of a run that diverged: where, and what is left of it."""
+    newest = checkpoint.latest(run.out / "checkpoints")
+    left = f"the newest checkpoint is {newest}" if newest else "there is no checkpoint"
+    return f"the loss of step {run.step} is {loss}: the run has diverged and ends here; {left}"
 
 
 def finish(run, val_loss):

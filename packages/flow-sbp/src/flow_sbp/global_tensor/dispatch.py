@@ -9,6 +9,7 @@ import numpy as np
 
 import flow_core as flow
 from flow_core.dtype import as_dtype
+from flow_core.op import attribute_key
 from flow_core.spec import SCALAR_SPECS, TensorSpec
 from flow_sbp.boxing import plan
 from flow_sbp.dtype import dtype_of
@@ -42,7 +43,7 @@ def run(op, tensors, attrs, make):
     comm = next(t.comm for t in tensors if hasattr(t, "layout"))
     if op.name == "box":
         return run_box(tensors[0], attrs["layout"], make)
-    key = (op.name, comm.rank, *map(word, tensors), *map(attribute_word, attrs.items()))
+    key = (op.name, comm.rank, *map(word, tensors), *[attribute_key(*item) for item in attrs.items()])
     decision = decisions.get(key)
     if decision is None:
         if len(decisions) >= CACHE_SIZE:
@@ -64,12 +65,6 @@ def run(op, tensors, attrs, make):
 def word(t):
     """An argument as a key: its layout, or its type where it is a number or absent."""
     return t.layout if hasattr(t, "layout") else type(t)
-
-
-def attribute_word(item):
-    """An attribute as a key: 1, 1.0 and True are equal, and so are 0.0 and -0.0, so their type, or their text, is part of it."""
-    name, value = item
-    return (name, value, type(value)) if type(value) is not float or value else (name, str(value))
 
 
 def decide(op, tensors, attrs, rank):
