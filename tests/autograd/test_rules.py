@@ -16,10 +16,12 @@ OF_THE_WHOLE = {
     "cross_entropy_rows_backward": "cross_entropy_rows",
     "attention_backward": "attention",
 }
+# Of symmetric matrices, of a choice of signs, or of factors: test_algebra.py has their laws.
+OF_MATRICES = {"cholesky", "cholesky_solve", "eigh", "svd", "qr"}
 # Their first outputs alone have a gradient: the others are for their gradients to use.
 FIRST_ONLY = {"layer_norm", "cross_entropy_rows", "attention"}
 REAL = tuple(d for d in DTYPES if d.kind != "c")
-DIFFERENTIABLE = sorted(set(CALLS) & set(autograd.VJPS) - set(OF_THE_WHOLE))
+DIFFERENTIABLE = sorted(set(CALLS) & set(autograd.VJPS) - set(OF_THE_WHOLE) - OF_MATRICES)
 
 
 def floats(call):
