@@ -6,12 +6,13 @@ import scipy.linalg
 from flow_core.dtype import complex64, complex128, float32, float64, int32
 from flow_core.op import Checked, define
 from flow_core.ops.solve import REAL, check_matrices, check_square, guarded, named
+from flow_core.spec import as_float
 
 COMPLEX = {float32: complex64, float64: complex128, complex64: complex64, complex128: complex128}
 
 
 def conjugate_kernel(x, /):
-    return np.conjugate
+    return lambda a: np.asarray(np.conjugate(a))
 
 
 @define(conjugate_kernel)
@@ -138,6 +139,7 @@ def pinv_kernel(x, /, *, atol, rtol, hermitian):
 def pinv(x, /, *, atol, rtol, hermitian=False):
     """The pseudo-inverse (*batch, n, m) of x (*batch, m, n); singular values up to max(atol, rtol * the largest) count as 0."""
     check_matrices("pinv", x)
+    atol, rtol = as_float("pinv", "atol", atol), as_float("pinv", "rtol", rtol)
     if hermitian:
         check_square("pinv", x)
     *batch, m, n = x.shape

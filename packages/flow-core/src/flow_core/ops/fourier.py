@@ -5,7 +5,7 @@ import scipy.fft
 
 from flow_core.dtype import CATEGORIES, complex64, complex128, float32, float64
 from flow_core.op import Checked, Op, define
-from flow_core.spec import TensorSpec
+from flow_core.spec import TensorSpec, as_count, as_dim, as_shape
 
 COMPLEX = {float32: complex64, float64: complex128}
 REAL = {complex64: float32, complex128: float64}
@@ -20,6 +20,21 @@ def transformed(name, x):
     raise TypeError(f"{name}: {x} holds 16-bit floats, which have no transform; cast it to float32")
 
 
+NORMS = ("backward", "ortho", "forward")
+
+
+def fitting(name, x, s, dims, norm, some):
+    """s and dims as tuples of ints; ValueError unless they fit x and each other. `some`: there must be a dim."""
+    s, dims = (value if isinstance(value, tuple) else (value,) for value in (s, dims))
+    s = tuple(as_count(name, "a size in s", n) for n in s)
+    dims = tuple(as_dim(name, d, x.ndim) for d in dims)
+    if norm not in NORMS:
+        raise ValueError(f"{name}: norm is {norm!r}, expected one of {', '.join(NORMS)}")
+    if len(s) != len(dims) or len(set(dims)) != len(dims) or 0 in s or len(dims) > x.ndim or (some and not dims):
+        raise ValueError(f"{name}: sizes {s} in dims {dims} of {x}: expected a size above 0 for each of several dims")
+    return s, dims
+
+
 def transform(name, doc, takes_complex, returns_complex, halves=False):
     """Makes the op of scipy.fft's function `name`; `halves` says on which side of it the last dim holds half a spectrum."""
 
@@ -27,6 +42,7 @@ def transform(name, doc, takes_complex, returns_complex, halves=False):
         dtype = transformed(name, x)
         if dtype in REAL and not takes_complex:
             raise TypeError(f"{name}: {x} is complex, expected real numbers")
+        s, dims = fitting(name, x, s, dims, norm, bool(halves))
         shape = list(x.shape)
         for d, n in zip(dims, s, strict=True):
             shape[d] = n
@@ -46,7 +62,8 @@ def transform(name, doc, takes_complex, returns_complex, halves=False):
 
         return run
 
-    infer.__doc__ = f"{doc} over `dims`, x cut or padded with 0 there to the sizes `s`; `norm` is backward, ortho or forward. 16-bit floats: TypeError."
+    infer.__doc__ = f"{doc} over `dims`, x cut or padded with 0 there to the sizes `s`; `norm` is backward, ortho or forward. "
+        "TypeError for 16-bit floats."
     return Op(name, infer, {"cpu": kernel}, linear=(0,))
 
 
@@ -81,6 +98,14 @@ def irfftn_adjoint_kernel(g, /, *, s, dims, norm, shape):
 @define(irfftn_adjoint_kernel, linear=(0,))
 def irfftn_adjoint(g, /, *, s, dims, norm, shape):
     """The gradient of irfftn at real x of `shape`: a spectrum's real part counts twice where its mirror image was left out."""
+    if g.dtype not in COMPLEX:
+        raise TypeError(f"irfftn_adjoint: {g}, expected float32 or float64")
+    s, dims = fitting("irfftn_adjoint", g, s, dims, norm, True)
+    shape = as_shape("irfftn_adjoint", shape)
+    if len(shape) != g.ndim or any(g.shape[d] != n for d, n in zip(dims, s, strict=True)):
+        raise ValueError(f"irfftn_adjoint: {g} is not the output of a transform of shape {shape} to {s} in dims {dims}")
+    if any(n != m for d, (n, m) in enumerate(zip(shape, g.shape, strict=True)) if d not in dims):
+        raise ValueError(f"irfftn_adjoint: {g} and shape {shape} differ in a dim that is not transformed")
     return Checked(g.with_shape(shape), {"s": s, "dims": dims, "norm": norm, "shape": shape})
 
 
@@ -112,4 +137,7 @@ def rfft_pairs_adjoint_kernel(g, /, *, n):
 @define(rfft_pairs_adjoint_kernel, linear=(0,))
 def rfft_pairs_adjoint(g, /, *, n):
     """The gradient of rfft_pairs at x (*batch, n)."""
+    n = as_count("rfft_pairs_adjoint", "n", n)
+    if g.dtype not in COMPLEX or not n or g.ndim < 2 or g.shape[-2:] != (n // 2 + 1, 2):
+        raise ValueError(f"rfft_pairs_adjoint: {g}, expected floats of {n // 2 + 1} pairs, and n above 0")
     return Checked(g.with_shape((*g.shape[:-2], n)), {"n": n})

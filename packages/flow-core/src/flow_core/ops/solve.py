@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.linalg import get_blas_funcs, lapack
 
-from flow_core.dtype import complex64, complex128, float32, float64, int32
+from flow_core.dtype import as_dtype, complex64, complex128, float32, float64, int32
 from flow_core.op import Checked, define
-from flow_core.spec import TensorSpec, broadcast_shapes
+from flow_core.spec import TensorSpec, as_count, broadcast_shapes
 
 DTYPES = (float32, float64, complex64, complex128)  # those that LAPACK has
 PREFIX = dict(zip(DTYPES, "sdcz", strict=True))
@@ -206,6 +206,8 @@ def lu_factor(x, /, *, check=False):
 
 def permutation_kernel(pivots, /, *, rows, dtype):
     def run(p):
+        if p.size and not 1 <= p.min() <= p.max() <= rows:
+            raise ValueError(f"lu_unpack: pivots from {p.min()} to {p.max()} are not within 1 to {rows}")
         out = np.zeros((*p.shape[:-1], rows, rows), dtype)
         for i in np.ndindex(p.shape[:-1]):
             order = np.arange(rows)
@@ -220,6 +222,7 @@ def permutation_kernel(pivots, /, *, rows, dtype):
 @define(permutation_kernel)
 def permutation(pivots, /, *, rows, dtype):
     """The matrices P (*batch, rows, rows) of the row exchanges in `pivots` (*batch, k), so that x = P L U."""
+    rows, dtype = as_count("lu_unpack", "rows", rows), as_dtype(dtype)
     if pivots.dtype is not int32:
         raise TypeError(f"lu_unpack: pivots are {pivots}, expected int32")
     if not pivots.ndim or pivots.shape[-1] > rows:
@@ -261,6 +264,9 @@ def ldl_solve_kernel(ld, pivots, b, /, *, hermitian):
     out = ldl_solve.infer(ld, pivots, b, hermitian=hermitian).out
 
     def run(a, p, y):
+        # LAPACK does not look: a pivot names a row, or with its sign turned the row of a block of two.
+        if p.size and not (1 <= abs(p).min() and abs(p).max() <= p.shape[-1]):
+            raise ValueError(f"ldl_solve: pivots {p.tolist()} name rows beyond 1 to {p.shape[-1]}")
         result, batch = np.empty(out.shape, out.dtype), out.shape[:-2]
         a = np.broadcast_to(a, batch + a.shape[-2:])
         p, y = np.broadcast_to(p, batch + p.shape[-1:]), np.broadcast_to(y, out.shape)
