@@ -62,8 +62,10 @@ def transform(name, doc, takes_complex, returns_complex, halves=False):
 
         return run
 
-    infer.__doc__ = f"{doc} over `dims`, x cut or padded with 0 there to the sizes `s`; `norm` is backward, ortho or forward. "
+    infer.__doc__ = (
+        f"{doc} over `dims`, x cut or padded with 0 there to the sizes `s`; `norm` is backward, ortho or forward. "
         "TypeError for 16-bit floats."
+    )
     return Op(name, infer, {"cpu": kernel}, linear=(0,))
 
 
