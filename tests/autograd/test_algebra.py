@@ -69,7 +69,7 @@ CASES = {
     "det": (lambda a: flow.det(regular(a) / 4), SQUARE),
     "logdet": (lambda a: flow.logdet(regular(a)), SQUARE),
     "solve": (lambda a, b: flow.linalg.solve(regular(a), b), [(2, 3, 3), (3, 2)]),
-    "solve from the right": (lambda a, b: flow.linalg.solve(regular(a), b, left=False), [(2, 3, 3), (2, 3)]),
+    "solve from the right": (lambda a, b: flow.linalg.solve(regular(a), b, left=False), [(2, 3, 3), (4, 3)]),
     "solve_ex": (lambda a, b: flow.linalg.solve_ex(regular(a), b).result, [(2, 3, 3), (3, 2)]),
     "cholesky": (lambda a: flow.cholesky(definite(a)), SQUARE),
     "upper cholesky": (lambda a: flow.cholesky(definite(a), True), SQUARE),
@@ -100,6 +100,9 @@ CASES = {
     "logit": (lambda a: flow.logit(a * 0.4 + 0.5), [(3,)]),
     "xlog1py": (lambda a, b: flow.special.xlog1py(a, b * b), [(3,), (3,)]),
     "spherical_bessel_j0": (flow.special.spherical_bessel_j0, [(3,)]),
+    "zeta": (lambda a: flow.special.zeta(2.5, a * a + 1), [(3,)]),
+    "igamma": (lambda a: flow.igamma(flow.full_like(a.detach(), 1.5), a * a + 1), [(3,)]),
+    "igammac": (lambda a: flow.igammac(flow.full_like(a.detach(), 1.5), a * a + 1), [(3,)]),
     "logsumexp": (lambda a: flow.special.logsumexp(a, 1), [(2, 3)]),
 }
 

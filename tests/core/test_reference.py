@@ -242,7 +242,7 @@ REFERENCE = {
     "arange_from": lambda start, end, step: np.arange(start, end, step),
 }
 # These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, matrices, transforms and special
-# functions in test_algebra.py and test_special.py.
+# functions in test_algebra.py.
 ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_"}
 
 # The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.

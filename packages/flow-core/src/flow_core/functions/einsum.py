@@ -26,10 +26,7 @@ def einsum(equation, *operands):
     dropped = [d for d, letter in enumerate(term) if letter not in output]
     x = total(x, tuple(dropped)) if dropped else x
     term = [letter for letter in term if letter in output]
-    x = shape.permute(x, dims=tuple(term.index(letter) for letter in output if letter in term))
-    missing = [sizes[letter] if letter not in term else None for letter in output]
-    if any(n is not None for n in missing):
-        raise ValueError(f"einsum: {equation!r} names letters in the output that no operand has")
+    x = shape.permute(x, dims=tuple(term.index(letter) for letter in output))
     return x
 
 
@@ -75,6 +72,8 @@ def parse(equation, operands):
         output = spread(right, widest)
         if len(set(output)) != len(output):
             raise ValueError(f"einsum: the output {right!r} of {equation!r} names a dim twice")
+        if unknown := sorted({c for c in output if isinstance(c, str)} - {c for t in terms for c in t}):
+            raise ValueError(f"einsum: no operand of {equation!r} has the output's {', '.join(unknown)}")
     else:
         letters = [c for t in terms for c in t if isinstance(c, str)]
         # The alphabet of numbers has capitals first, and so has ASCII.

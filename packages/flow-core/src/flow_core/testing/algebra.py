@@ -154,7 +154,7 @@ ALGEBRA = {
     "conjugate": unary(INT, FLOAT, COMPLEX),
     "modulus": modulus,
     "cholesky": hermitian(upper=(False, True), check=(False, True)),
-    "qr": rectangular(complete=(False, True)),
+    "qr": rectangular(complete=(False,)),  # complete, it has no derivative where there are more rows than columns
     "eigh": hermitian(upper=(False, True)),
     "svd": rectangular(full_matrices=(False, True)),
     "pinv": pinv,
