@@ -56,7 +56,8 @@ defvjp(special.zeta, None, lambda g, _out, x, y: unbroadcast(-g * x * special.ze
 
 def gamma_density(a, x):
     """The derivative of gammainc in its second argument (Abramowitz and Stegun 6.5.25)."""
-    return flow.exp((a - 1) * flow.log(x) - x - unary.lgamma(a))
+    log_gamma = math.lgamma(a) if isinstance(a, (int, float)) else unary.lgamma(a)
+    return flow.exp((a - 1) * flow.log(x) - x - log_gamma)
 
 
 # None in the first argument, as in PyTorch: it is no function at hand.

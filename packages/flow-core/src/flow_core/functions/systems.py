@@ -165,13 +165,12 @@ def lstsq(A, B, rcond=None, *, driver=None):
     if b.shape[-2] != m:
         raise ValueError(f"lstsq: A {A.spec} and B {B.spec} differ in their rows")
     x = linalg.matmul(factors.pinv(A, rtol=0.0 if driver == "gels" else rcond), b)
-    residuals = creation.zeros((0,), dtype=A.dtype)
+    residuals = creation.zeros((0,), dtype=solving.REAL[A.dtype])
     s = factors.svdvals(A)
     rank = factors.matrix_rank(A.detach(), rtol=rcond)
     if m > n and (driver == "gels" or bool((rank.data == n).all())):
         rest = magnitude(elementwise.sub(linalg.matmul(A, x), b))
         residuals = reduce.sum(elementwise.mul(rest, rest), dim=-2)
-        residuals = residuals if residuals.dtype is A.dtype else elementwise.cast(residuals, dtype=A.dtype)
     if driver == "gels":
         rank = creation.zeros((0,), dtype=int64)
     if driver not in ("gelsd", "gelss"):
