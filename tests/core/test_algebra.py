@@ -241,3 +241,12 @@ def test_what_is_no_matrix_is_refused():
         flow.linalg.inv(flow.zeros((2, 2)))
     with pytest.raises(ValueError, match="positive definite"):
         flow.linalg.cholesky(-flow.ones((1, 1)))
+
+
+def test_products_are_added_in_place():
+    x, a, b = array(2, 2), array(2, 3), array(3, 2)
+    t = flow.tensor(x)
+    assert t.addmm_(flow.tensor(a), flow.tensor(b), alpha=2) is t
+    same(t, x + 2 * a @ b)
+    with pytest.raises(ValueError, match="singular"):
+        flow.linalg.lu_factor(flow.zeros((2, 2)))

@@ -178,7 +178,7 @@ def no_pivots(name, pivot):
 def lu_factor(A, *, pivot=True):
     """(LU, pivots) of elimination with row exchanges; ValueError if U is singular."""
     no_pivots("lu_factor", pivot)
-    return LUFactors(*solve.lu_factor(A, check=False)[:2])
+    return LUFactors(*solve.lu_factor(A, check=True)[:2])
 
 
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
@@ -188,9 +188,9 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False):
 
 
 def lu_of(input, pivot=True, get_infos=False):
-    """(LU, pivots), or with `get_infos` (LU, pivots, info)."""
+    """(LU, pivots), ValueError if U is singular; or with `get_infos` (LU, pivots, info)."""
     no_pivots("lu", pivot)
-    out = solve.lu_factor(input, check=False)
+    out = solve.lu_factor(input, check=not get_infos)
     return LUFactorsInfo(*out) if get_infos else LUFactors(*out[:2])
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from flow_core.dtype import CATEGORIES, bool_, promote
 from flow_core.functions.triangles import conj, diagonal
-from flow_core.ops import elementwise, index, linalg, reduce, shape
+from flow_core.ops import elementwise, index, inplace, linalg, reduce, shape
 from flow_core.spec import as_dim, broadcast_shapes, num_elements
 
 
@@ -220,7 +220,24 @@ def vecdot(x, y, *, dim=-1):
 
 ger = outer
 NEW = """mm bmm mv dot vdot inner outer ger addmm addmv baddbmm addbmm addr kron cross trace chain_matmul""".split()
+
+
+def writing(function):
+    """The method that writes the function's result over its first argument, and returns that."""
+
+    def method(self, *args, **attrs):
+        inplace.copy_(self, function(self.detach(), *args, **attrs))
+        return self
+
+    method.__name__ = function.__name__ + "_"
+    method.__doc__ = (
+        f"Writes {function.__name__} of the tensor over it. ValueError if it requires grad and calls are recorded."
+    )
+    return method
+
+
 METHODS = {
+    **{f"{f.__name__}_": writing(f) for f in (addmm, addmv, addbmm, baddbmm, addr)},
     **{name: globals()[name] for name in NEW if name != "chain_matmul"},
     "__rmatmul__": lambda self, other: linalg.matmul(other, self),
 }
