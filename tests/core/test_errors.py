@@ -30,9 +30,11 @@ WRONG_ATTRS = (
 
 # Ops that look at elements: ids and targets name rows and classes, ints have no negative powers, steps count from 1.
 LOOK_AT_ELEMENTS = {"take_rows", "add_rows", "cross_entropy_rows", "cross_entropy_rows_backward", "pow", "adamw_"}
+# So do those that a singular matrix stops, or one that is not positive definite, or pivots beyond the rows.
+LOOK_AT_ELEMENTS |= {"inv", "solve", "lu_factor", "ldl_factor", "ldl_solve", "cholesky", "permutation"}
 
 # What users call is a function of the op, or the message comes from the op that this one is the gradient of.
-PUBLIC = {"split_sizes": "split", "slice_backward": "slice_"}
+PUBLIC = {"split_sizes": "split", "slice_backward": "slice_", "permutation": "lu_unpack"}
 
 
 @st.composite

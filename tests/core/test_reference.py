@@ -8,6 +8,7 @@ from hypothesis import given
 
 import flow_core as flow
 from flow_core.testing import CALLS, calls, examples
+from flow_core.testing.algebra import ALGEBRA
 
 F32, F64 = flow.float32, flow.float64
 erf = np.vectorize(math.erf, otypes=[float])
@@ -271,8 +272,9 @@ REFERENCE = {
     "full_as": lambda x, fill_value, dtype: np.full(x.shape, fill_value, dtype),
     "arange_from": lambda start, end, step: np.arange(start, end, step),
 }
-# These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py.
-ELSEWHERE = {"uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_"}
+# These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, matrices, transforms and special
+# functions in test_algebra.py.
+ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_"}
 
 # The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.
 # Where the arguments are eighths within [-2, 2], sums of up to 64 products are exact, and so is what has no row here.

@@ -1,5 +1,6 @@
 """A tiny GPT trained on one rank or on the simulated world, what its ranks hold put together, and commands that start ranks."""
 
+import json
 import os
 import re
 import shutil
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -197,3 +199,17 @@ def whole(needs_mpi, tmp_path_factory, text):
     command = Started(tmp_path_factory.mktemp("whole"), "--text", text, "--steps", 8, "--out", "run")
     assert command.wait() == 0, command.err()
     return command
+
+
+@pytest.fixture
+def renamed():
+    """renamed(path): the checkpoint at `path` becomes one of a model whose ln_f.bias is named ln_f.bios, with sums that are right."""
+
+    def rename(path):
+        for file in path.glob("*"):
+            file.write_bytes(file.read_bytes().replace(b"ln_f.bias", b"ln_f.bios"))
+        index = json.loads((path / "checkpoint.json").read_text())
+        index["crc32"] = {name: zlib.crc32((path / name).read_bytes()) for name in index["crc32"]}
+        (path / "checkpoint.json").write_text(json.dumps(index))
+
+    return rename

@@ -1,5 +1,9 @@
 """Tensors, ops, devices and random numbers."""
 
+from flow_core import fft as fft
+from flow_core import linalg as linalg
+from flow_core import signal as signal
+from flow_core import special as special
 from flow_core.device import Device as Device
 from flow_core.dtype import bfloat16 as bfloat16
 from flow_core.dtype import bool_ as bool  # noqa: F401

@@ -1,7 +1,6 @@
 """Functions that reduce dims or accumulate along one, in terms of ops."""
 
 import builtins
-import math
 from typing import NamedTuple
 
 from flow_core.dtype import CATEGORIES, bool_, int64
@@ -105,38 +104,6 @@ def std_mean(x, dim=None, unbiased=None, keepdim=False, *, correction=1):
     """(std, mean) over `dim`."""
     spread, mean = var_mean(x, dim, unbiased=unbiased, correction=correction, keepdim=keepdim)
     return elementwise.sqrt(spread), mean
-
-
-def norm(x, p=2, dim=None, keepdim=False, *, dtype=None):
-    """The p-norm over `dim`, (sum |x|^p)^(1/p); p may be infinite, 0 (the count of what is not 0) or "fro", which is 2.
-
-    The gradient is 0 where the norm is.
-    """
-    x = x if dtype is None else elementwise.cast(x, dtype=dtype)
-    require_float("norm", x)
-    if p in ("fro", None):
-        p = 2
-    if isinstance(p, str):
-        raise ValueError(f'norm: p is {p!r}, expected a number or "fro"')
-    size = elementwise.abs(x)
-    if p == math.inf:
-        return reduce.amax(size, dim=dim, keepdim=keepdim)
-    if p == -math.inf:
-        return reduce.amin(size, dim=dim, keepdim=keepdim)
-    if p == 0:
-        return reduce.sum(elementwise.cast(elementwise.ne(x, 0), dtype=x.dtype), dim=dim, keepdim=keepdim)
-    if p == 1:
-        return reduce.sum(size, dim=dim, keepdim=keepdim)
-    total = reduce.sum(elementwise.mul(x, x) if p == 2 else elementwise.pow(size, p), dim=dim, keepdim=keepdim)
-    zero = elementwise.eq(total, 0)
-    safe = elementwise.where(zero, 1.0, total)  # a root's slope at 0 is infinite
-    root = elementwise.sqrt(safe) if p == 2 else elementwise.pow(safe, 1 / p)
-    return elementwise.where(zero, 0.0 if p > 0 else math.inf, root)
-
-
-def dist(input, other, p=2):
-    """The p-norm of input - other."""
-    return norm(elementwise.sub(input, other), p)
 
 
 def count_nonzero(x, dim=None):
@@ -301,7 +268,7 @@ def gather(x, dim, index):
 
 
 # The names that flow_core takes over, and those that tensors have as methods.
-__all__ = """prod logsumexp var var_mean std std_mean norm dist count_nonzero nansum nanmean argmin max min aminmax sort msort topk kthvalue
+__all__ = """prod logsumexp var var_mean std std_mean count_nonzero nansum nanmean argmin max min aminmax sort msort topk kthvalue
 diff trapezoid trapz cumulative_trapezoid cumsum argsort gather""".split()
 FUNCTIONS_ONLY = {"var_mean", "std_mean", "trapezoid", "trapz", "cumulative_trapezoid"}
 METHODS = {**{name: globals()[name] for name in __all__ if name not in FUNCTIONS_ONLY}, "sum_to_size": sum_to_size}

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from flow_core.dtype import CATEGORIES, bool_, float32, float64, int32, int64, uint8
 from flow_core.op import OPS
 from flow_core.tensor import from_numpy
+from flow_core.testing.algebra import ALGEBRA
 from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
 from flow_core.testing.pointwise import POINTWISE, unary
@@ -271,6 +272,7 @@ def adamw_(d):
 CALLS = {
     **POINTWISE,
     **ALONG,
+    **ALGEBRA,
     "cast": cast,
     "where": where,
     "sum": reduction(BOOL, INT, FLOAT, COMPLEX),

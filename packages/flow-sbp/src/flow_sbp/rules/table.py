@@ -14,11 +14,12 @@ from flow_sbp.rules import (
     random,
     reduce,
     shape,
+    special,
     unary,
 )
 from flow_sbp.signature import Rule
 
-MODULES = (along, attention, binary, creation, elementwise, index, linalg, nn, random, reduce, shape, unary)
+MODULES = (along, attention, binary, creation, elementwise, index, linalg, nn, random, reduce, shape, special, unary)
 
 # name -> a Rule, or a function row(*args, **attrs) to one; an arg has .shape and .dtype, or is None for a number or an absent tensor
 TABLE = {name: row for module in MODULES for name, row in module.RULES.items()}
@@ -30,6 +31,12 @@ LOCAL = {name: row for module in MODULES for name, row in getattr(module, "LOCAL
 NO_RULE = {
     **dict.fromkeys(("full", "arange_from", "uniform", "normal", "integers"), "it takes no tensor"),
     **dict.fromkeys(("copy_", "mul_", "adamw_"), "it writes in place: its layouts are its targets'"),
+    **dict.fromkeys(
+        """inv solve solve_triangular cholesky_solve det cofactor slogdet lu_factor permutation ldl_factor ldl_solve conjugate modulus
+        cholesky qr eigh eig svd pinv matrix_exp fftn ifftn rfftn irfftn hfftn ihfftn irfftn_adjoint rfft_pairs
+        rfft_pairs_adjoint""".split(),
+        "no rule yet: lay its inputs out as B",
+    ),
     "box": "it is what changes layouts",
 }
 

@@ -1,0 +1,5 @@
+"""Discrete Fourier transforms with PyTorch's names and arguments."""
+
+from flow_core.functions import transforms as _transforms
+
+globals().update({name: getattr(_transforms, name) for name in _transforms.NAMES})
