@@ -119,7 +119,21 @@ def test_a_file_of_rules_stands_beside_each_file_of_ops(repo):
 
 
 @pytest.mark.parametrize(
-    "stem", ["binary", "elementwise", "index", "linalg", "nn", "random", "reduce", "shape", "unary", *RULES_ELSEWHERE]
+    "stem",
+    [
+        "binary",
+        "conv",
+        "elementwise",
+        "index",
+        "linalg",
+        "nn",
+        "random",
+        "reduce",
+        "shape",
+        "unary",
+        "window",
+        *RULES_ELSEWHERE,
+    ],
 )
 def test_a_rule_stands_in_the_file_that_is_named_as_its_op_s(repo, stem):
     """Read from the sources: each op defined in ops/<stem>.py is named in rules/<stem>.py."""

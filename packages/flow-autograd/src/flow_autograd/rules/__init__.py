@@ -1,6 +1,7 @@
 """One rule an op, in files named as in flow_core.ops. Importing this package fills the table."""
 
 from flow_autograd.rules import binary as binary
+from flow_autograd.rules import conv as conv
 from flow_autograd.rules import elementwise as elementwise
 from flow_autograd.rules import index as index
 from flow_autograd.rules import linalg as linalg
@@ -9,3 +10,4 @@ from flow_autograd.rules import random as random
 from flow_autograd.rules import reduce as reduce
 from flow_autograd.rules import shape as shape
 from flow_autograd.rules import unary as unary
+from flow_autograd.rules import window as window

@@ -8,6 +8,7 @@ from flow_core.op import OPS
 from flow_core.tensor import from_numpy
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
 from flow_core.testing.pointwise import POINTWISE, unary
+from flow_core.testing.windows import WINDOWS
 
 
 @st.composite
@@ -269,6 +270,7 @@ def adamw_(d):
 
 CALLS = {
     **POINTWISE,
+    **WINDOWS,
     "cast": cast,
     "where": where,
     "sum": reduction(BOOL, INT, FLOAT, COMPLEX),

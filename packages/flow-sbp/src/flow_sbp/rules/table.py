@@ -2,10 +2,24 @@
 
 from typing import NamedTuple
 
-from flow_sbp.rules import attention, binary, creation, elementwise, index, linalg, nn, random, reduce, shape, unary
+from flow_sbp.rules import (
+    attention,
+    binary,
+    conv,
+    creation,
+    elementwise,
+    index,
+    linalg,
+    nn,
+    random,
+    reduce,
+    shape,
+    unary,
+    window,
+)
 from flow_sbp.signature import Rule
 
-MODULES = (attention, binary, creation, elementwise, index, linalg, nn, random, reduce, shape, unary)
+MODULES = (attention, binary, conv, creation, elementwise, index, linalg, nn, random, reduce, shape, unary, window)
 
 # name -> a Rule, or a function row(*args, **attrs) to one; an arg has .shape and .dtype, or is None for a number or an absent tensor
 TABLE = {name: row for module in MODULES for name, row in module.RULES.items()}
