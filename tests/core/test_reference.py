@@ -272,9 +272,10 @@ REFERENCE = {
     "full_as": lambda x, fill_value, dtype: np.full(x.shape, fill_value, dtype),
     "arange_from": lambda start, end, step: np.arange(start, end, step),
 }
-# These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, matrices, transforms and special
-# functions in test_algebra.py.
-ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_"}
+# These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, windows in test_windows.py,
+# matrices, transforms and special functions in test_algebra.py.
+WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place"}
+ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_", *WINDOWS}
 
 # The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.
 # Where the arguments are eighths within [-2, 2], sums of up to 64 products are exact, and so is what has no row here.

@@ -10,6 +10,7 @@ from flow_core.testing.algebra import ALGEBRA
 from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
 from flow_core.testing.pointwise import POINTWISE, unary
+from flow_core.testing.windows import WINDOWS
 
 
 @st.composite
@@ -273,6 +274,7 @@ CALLS = {
     **POINTWISE,
     **ALONG,
     **ALGEBRA,
+    **WINDOWS,
     "cast": cast,
     "where": where,
     "sum": reduction(BOOL, INT, FLOAT, COMPLEX),

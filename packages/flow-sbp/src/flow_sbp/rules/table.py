@@ -6,6 +6,7 @@ from flow_sbp.rules import (
     along,
     attention,
     binary,
+    conv,
     creation,
     elementwise,
     index,
@@ -16,10 +17,27 @@ from flow_sbp.rules import (
     shape,
     special,
     unary,
+    window,
 )
 from flow_sbp.signature import Rule
 
-MODULES = (along, attention, binary, creation, elementwise, index, linalg, nn, random, reduce, shape, special, unary)
+MODULES = (
+    along,
+    attention,
+    binary,
+    conv,
+    creation,
+    elementwise,
+    index,
+    linalg,
+    nn,
+    random,
+    reduce,
+    shape,
+    special,
+    unary,
+    window,
+)
 
 # name -> a Rule, or a function row(*args, **attrs) to one; an arg has .shape and .dtype, or is None for a number or an absent tensor
 TABLE = {name: row for module in MODULES for name, row in module.RULES.items()}

@@ -1,0 +1,174 @@
+"""Windows of a tensor and what they are gathered by: the ops that pools, unfold, padding and sampling are made of."""
+
+import numpy as np
+
+from flow_core.dtype import CATEGORIES, float32, int64
+from flow_core.op import Checked, define
+from flow_core.ops.conv import add_back, as_padding, as_steps, pads, places_of, windows_of
+from flow_core.spec import as_count, as_shape, num_elements
+
+
+def windows_kernel(x, /, *, kernel, stride, padding, dilation):
+    return lambda a: windows_of(pads(a, padding), kernel, stride, dilation)
+
+
+def window_attrs(name, size, kernel, stride, padding, dilation):
+    """The attributes in normal form and the number of windows in each dim."""
+    n = len(kernel)
+    attrs = {
+        "kernel": as_steps(name, "kernel", kernel, n),
+        "stride": as_steps(name, "stride", stride, n),
+        "padding": as_padding(name, padding, n),
+        "dilation": as_steps(name, "dilation", dilation, n),
+    }
+    return attrs, places_of(name, size, *attrs.values())
+
+
+def check_windows(name, x, kernel, stride, padding, dilation):
+    kernel = as_shape(name, kernel)
+    if not kernel or x.ndim < len(kernel):
+        raise ValueError(f"{name}: {x} has no {len(kernel)} dims for windows of {kernel}")
+    lead = x.shape[: x.ndim - len(kernel)]
+    attrs, places = window_attrs(name, x.shape[len(lead) :], kernel, stride, padding, dilation)
+    return lead, places, attrs
+
+
+@define(windows_kernel, linear=(0,))
+def windows(x, /, *, kernel, stride, padding, dilation):
+    """The windows of x's last dims, padded with zeros: x (*lead, *size) gives (*lead, *places, *kernel). Read-only, a view where it can be.
+
+    The attributes are tuples with an entry for each of those dims; padding has pairs (low, high), which cut where negative.
+    """
+    lead, places, attrs = check_windows("windows", x, kernel, stride, padding, dilation)
+    return Checked(x.with_shape((*lead, *places, *attrs["kernel"])), attrs)
+
+
+def add_windows_kernel(g, /, *, size, stride, padding, dilation):
+    wide = float32 if g.dtype.itemsize == 2 and CATEGORIES[g.dtype] == 2 else g.dtype
+
+    def run(a):
+        return np.ascontiguousarray(add_back(a.astype(wide, copy=False), size, stride, padding, dilation), g.dtype)
+
+    return run
+
+
+@define(add_windows_kernel, linear=(0,))
+def add_windows(g, /, *, size, stride, padding, dilation):
+    """The adjoint of `windows`: g (*lead, *places, *kernel) added up where its windows lie in (*lead, *size)."""
+    size = as_shape("add_windows", size)
+    n = len(size)
+    if not n or g.ndim < 2 * n:
+        raise ValueError(f"add_windows: {g} has no {2 * n} dims of places and kernel for size {size}")
+    kernel, given = g.shape[g.ndim - n :], g.shape[g.ndim - 2 * n : g.ndim - n]
+    attrs, places = window_attrs("add_windows", size, kernel, stride, padding, dilation)
+    if given != places:
+        raise ValueError(f"add_windows: {g} holds {given} windows, and size {size} has {places}")
+    del attrs["kernel"]
+    return Checked(g.with_shape((*g.shape[: g.ndim - 2 * n], *size)), {"size": size, **attrs})
+
+
+def lowest(dtype):
+    """A number that no element of a real `dtype` is below."""
+    return -np.inf if CATEGORIES[dtype] == 2 else np.iinfo(dtype).min if CATEGORIES[dtype] == 1 else False
+
+
+def window_argmax_kernel(x, /, *, kernel, stride, padding, dilation):
+    n = len(kernel)
+    size = x.shape[x.ndim - n :]
+    # The flat place of each element of each window, -1 for padding, and the first that is none.
+    flat = pads(np.arange(num_elements(size)).reshape(size), padding, -1)
+    ids = windows_of(flat, kernel, stride, dilation)
+    places = ids.shape[:n]
+    ids = ids.reshape(*places, num_elements(kernel))
+    first = (ids >= 0).argmax(-1)
+
+    def run(a):
+        view = windows_of(pads(a, padding, lowest(x.dtype)), kernel, stride, dilation)
+        chosen = view.reshape(*view.shape[:-n], num_elements(kernel)).argmax(-1)
+        found = np.take_along_axis(np.broadcast_to(ids, (*chosen.shape, ids.shape[-1])), chosen[..., None], -1)[..., 0]
+        # Where all elements are as low as the padding, argmax may have met the padding first.
+        least = np.take_along_axis(ids, first[..., None], -1)[..., 0]
+        return np.where(found < 0, least, found)
+
+    return run
+
+
+@define(window_argmax_kernel)
+def window_argmax(x, /, *, kernel, stride, padding, dilation):
+    """Where the first largest element of each window lies, int64 (*lead, *places): its row-major place in the dims of the windows.
+
+    Padding is never chosen (-1 in a window of padding alone); the attributes are as those of `windows`.
+    """
+    if CATEGORIES[x.dtype] == 3:
+        raise TypeError(f"window_argmax: {x} holds complex numbers, which have no order")
+    lead, places, attrs = check_windows("window_argmax", x, kernel, stride, padding, dilation)
+    return Checked(x.with_shape((*lead, *places)).with_dtype(int64), attrs)
+
+
+def check_ids(name, ids, count):
+    """IndexError if an id is not in [-1, count)."""
+    if ids.size and (ids.min() < -1 or ids.max() >= count):
+        bad = ids[(ids < -1) | (ids >= count)].flat[0]
+        raise IndexError(f"{name}: index {bad} is out of range for {count} elements")
+
+
+def check_lead(name, x, ids):
+    if CATEGORIES[ids.dtype] != 1:
+        raise TypeError(f"{name}: indices are {ids}, expected an integer type")
+    fits = ids.ndim and x.ndim >= ids.ndim
+    lead = x.shape[x.ndim - ids.ndim : -1] if fits else ()
+    if not fits or any(i not in (1, n) for i, n in zip(ids.shape[:-1], lead, strict=True)):
+        raise ValueError(f"{name}: the leading dims of indices {ids} do not broadcast to those of {x}")
+
+
+def pick_kernel(x, ids, /):
+    shape = (*x.shape[:-1], ids.shape[-1])
+
+    def run(a, i):
+        check_ids("pick", i, x.shape[-1])
+        if not x.shape[-1]:
+            return np.zeros(shape, x.dtype)
+        i = i.astype(np.intp, copy=False)
+        if i.ndim == 1:
+            out = np.take(a, i, axis=-1)
+        else:
+            out = np.take_along_axis(a, np.broadcast_to(i, shape), axis=-1)
+        return np.where(i < 0, np.zeros((), x.dtype), out) if i.size and i.min() < 0 else out
+
+    return run
+
+
+@define(pick_kernel, linear=(0,))
+def pick(x, ids, /):
+    """out[..., j] = x[..., ids[..., j]], and zero where the id is -1: x (*lead, n), ids (integers, of leading dims that broadcast to x's).
+
+    Shape (*lead, ids' last size). IndexError for an id not in [-1, n).
+    """
+    check_lead("pick", x, ids)
+    return x.with_shape((*x.shape[:-1], ids.shape[-1]))
+
+
+def place_kernel(g, ids, /, *, n):
+    wide = float32 if g.dtype.itemsize == 2 and CATEGORIES[g.dtype] == 2 else g.dtype
+    rows = num_elements(g.shape[:-1])
+
+    def run(a, i):
+        check_ids("place", i, n)
+        out = np.zeros((rows, n + 1), wide)  # the last column takes what the id -1 drops
+        i = np.broadcast_to(i.astype(np.intp, copy=False), g.shape).reshape(rows, g.shape[-1])
+        np.add.at(out, (np.arange(rows)[:, None], i), a.astype(wide, copy=False).reshape(i.shape))
+        return np.ascontiguousarray(out[:, :n], g.dtype).reshape(*g.shape[:-1], n)
+
+    return run
+
+
+@define(place_kernel, linear=(0,))
+def place(g, ids, /, *, n):
+    """The adjoint of `pick`: g (*lead, m) added up in a tensor (*lead, n) at its ids; what has the id -1 is dropped."""
+    n = as_count("place", "n", n)
+    if CATEGORIES[g.dtype] == 0:
+        raise TypeError(f"place: {g} holds bools; cast it to numbers first")
+    check_lead("place", g, ids)
+    if g.shape[-1] != ids.shape[-1]:
+        raise ValueError(f"place: {g} and indices {ids} must agree in their last dim")
+    return Checked(g.with_shape((*g.shape[:-1], n)), {"n": n})
