@@ -55,6 +55,9 @@ from flow_core.ops.binary import logical_and as logical_and
 from flow_core.ops.binary import logical_or as logical_or
 from flow_core.ops.binary import logical_xor as logical_xor
 from flow_core.ops.binary import remainder as remainder
+from flow_core.ops.conv import conv as conv
+from flow_core.ops.conv import conv_input as conv_input
+from flow_core.ops.conv import conv_weight as conv_weight
 from flow_core.ops.creation import arange as arange
 from flow_core.ops.creation import full as full
 from flow_core.ops.creation import full_like as full_like
@@ -156,6 +159,11 @@ from flow_core.ops.unary import sin as sin
 from flow_core.ops.unary import sinh as sinh
 from flow_core.ops.unary import tan as tan
 from flow_core.ops.unary import trunc as trunc
+from flow_core.ops.window import add_windows as add_windows
+from flow_core.ops.window import pick as pick
+from flow_core.ops.window import place as place
+from flow_core.ops.window import window_argmax as window_argmax
+from flow_core.ops.window import windows as windows
 from flow_core.random import Generator as Generator
 from flow_core.random import default_generator as default_generator
 from flow_core.random import dropout as dropout
