@@ -2,6 +2,7 @@
 
 from flow_core import fft as fft
 from flow_core import linalg as linalg
+from flow_core import masked as masked
 from flow_core import signal as signal
 from flow_core import special as special
 from flow_core.device import Device as Device
@@ -25,7 +26,9 @@ from flow_core.functions.algebra import *  # noqa: F403
 from flow_core.functions.indexing import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
+from flow_core.functions.running import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
+from flow_core.functions.statistics import *  # noqa: F403
 from flow_core.op import OPS as OPS
 from flow_core.op import Checked as Checked
 from flow_core.op import InPlaceOp as InPlaceOp

@@ -11,12 +11,14 @@ BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of flow_core.dtype
 HOLDS = ("bools", "integers", "floats", "complex numbers")
 
 
-def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=()):
+def elementwise(
+    name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=(), numbers=(0, 1)
+):
     """Makes the op `name` of a numpy ufunc.
 
     Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT) and of none that
-    the op `refuses`. The output has that dtype, or `result`. With `quiet`, numpy's warnings about its results (division by zero,
-    invalid values) stay silent.
+    the op `refuses`. The output has that dtype, or `result`. `numbers` are the arguments that may be Python numbers. With `quiet`,
+    numpy's warnings about its results (division by zero, invalid values) stay silent.
     """
 
     def compute_dtype(specs):
@@ -49,7 +51,7 @@ def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x
             return infer_specs(x, y)
 
     infer.__doc__ = doc
-    return Op(name, infer, {"cpu": kernel}, linear, numbers=(0, 1))
+    return Op(name, infer, {"cpu": kernel}, linear, numbers=numbers)
 
 
 def one_device(name, specs):

@@ -168,6 +168,6 @@ ALGEBRA = {
     "ndtri": unary(FLOAT, low=0.125, high=0.875),
     "airy_ai": airy,
     "zeta": binary(INT, FLOAT, low=1.5, high=3),
-    **dict.fromkeys(["gammainc", "gammaincc"], binary(INT, FLOAT, low=0.5, high=3)),
+    **dict.fromkeys(["gammainc", "gammaincc"], binary(INT, FLOAT, low=0.5, high=3, numbers=())),
     **dict.fromkeys(KINDS, polynomial),
 }
