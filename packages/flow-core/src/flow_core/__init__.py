@@ -23,7 +23,9 @@ from flow_core.dtype import uint16 as uint16
 from flow_core.dtype import uint32 as uint32
 from flow_core.dtype import uint64 as uint64
 from flow_core.functions.algebra import *  # noqa: F403
+from flow_core.functions.arithmetic import *  # noqa: F403
 from flow_core.functions.indexing import *  # noqa: F403
+from flow_core.functions.normalization import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
 from flow_core.functions.running import *  # noqa: F403

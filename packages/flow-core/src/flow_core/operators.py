@@ -3,7 +3,7 @@
 from flow_core.device import as_device
 from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
 from flow_core.dtype import bfloat16 as bfloat16_type
-from flow_core.functions import algebra, indexing, pointwise, reduction, running, statistics
+from flow_core.functions import algebra, arithmetic, indexing, pointwise, reduction, running, statistics
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import Op
 from flow_core.ops import binary, creation, elementwise, index, inplace, linalg, nn, reduce, unary
@@ -170,7 +170,7 @@ FUNCTIONS = [
 
 def attach(cls):
     """Gives `cls` the operators and methods."""
-    for module in (algebra, indexing, pointwise, reduction, running, shapes_functions, statistics):
+    for module in (algebra, arithmetic, indexing, pointwise, reduction, running, shapes_functions, statistics):
         for name, method in module.METHODS.items():
             setattr(cls, name, method)
     for name, method in METHODS.items():

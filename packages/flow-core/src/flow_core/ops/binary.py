@@ -30,6 +30,17 @@ def as_float(ufunc):
     return run
 
 
+def whole_divisor(name, ufunc):
+    """The ufunc, which refuses to divide integers by 0 (ValueError), as there is no number to return."""
+
+    def run(x, y):
+        if (x if isinstance(x, np.ndarray) else y).dtype.kind in "iu" and np.any(y == 0):
+            raise ValueError(f"{name}: an integer is divided by 0")
+        return ufunc(x, y)
+
+    return run
+
+
 def number(name, ufunc, doc, numbers=(0, 1), refuses=(BOOL, COMPLEX)):
     """An op on integers and floats, not on bools and complex numbers."""
     return elementwise(name, ufunc, f"{doc} {NOTES[numbers]}", quiet=True, refuses=refuses, numbers=numbers)
@@ -60,9 +71,11 @@ logaddexp2 = floating("logaddexp2", np.logaddexp2, "log2(2^x + 2^y) without over
 
 fmax = number("fmax", np.fmax, "The larger of x and y; the other where one is NaN.", (), (COMPLEX,))
 fmin = number("fmin", np.fmin, "The smaller of x and y; the other where one is NaN.", (), (COMPLEX,))
-fmod = number("fmod", np.fmod, "x - y trunc(x / y): the remainder with the sign of x.", (1,))
-remainder = number("remainder", np.remainder, "x - y floor(x / y): the remainder with the sign of y.")
-floor_divide = number("floor_divide", np.floor_divide, "floor(x / y).")
+fmod = number("fmod", whole_divisor("fmod", np.fmod), "x - y trunc(x / y): the remainder with the sign of x.", (1,))
+remainder = number(
+    "remainder", whole_divisor("remainder", np.remainder), "x - y floor(x / y): the remainder with the sign of y."
+)
+floor_divide = number("floor_divide", whole_divisor("floor_divide", np.floor_divide), "floor(x / y).")
 
 logical_and = logical("logical_and", np.logical_and, "True where neither x nor y is 0.")
 logical_or = logical("logical_or", np.logical_or, "True where x or y is not 0.")

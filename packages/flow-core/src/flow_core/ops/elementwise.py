@@ -85,12 +85,16 @@ def bind_ufunc(ufunc, dtype, specs, shape, quiet=False):
 
 
 def power(x, y):
-    """numpy's power, which refuses integers to negative powers (ValueError); the small whole powers of a float by multiplication."""
+    """numpy's power, but for small whole powers of a float, by multiplication, and for integers to negative powers: to a number it is a
+    ValueError, to a tensor the true value rounded towards 0, as in PyTorch."""
     if isinstance(y, (int, float)) and x.dtype.kind == "f":
         if y == 2:
             return x * x
         if y == 3:
             return x * x * x
+    elif getattr(y, "dtype", None) is not None and y.dtype.kind == "i" and (y < 0).any():
+        inverse = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0))
+        return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(y.dtype)
     return np.power(x, y)
 
 
