@@ -275,7 +275,7 @@ REFERENCE = {
 }
 # These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, windows in test_windows.py,
 # matrices, transforms and special functions in test_algebra.py, ops that walk along a dim in test_running.py.
-RUNNING = {"cumprod", "extreme_so_far", "logcumsumexp", "logcumsumexp_backward", "mode_place"}
+RUNNING = {"nextafter", "cumprod", "extreme_so_far", "logcumsumexp", "logcumsumexp_backward", "mode_place"}
 WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place"}
 ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_", *WINDOWS, *RUNNING}
 

@@ -59,6 +59,7 @@ from flow_core.ops.binary import logaddexp2 as logaddexp2
 from flow_core.ops.binary import logical_and as logical_and
 from flow_core.ops.binary import logical_or as logical_or
 from flow_core.ops.binary import logical_xor as logical_xor
+from flow_core.ops.binary import nextafter as nextafter
 from flow_core.ops.binary import remainder as remainder
 from flow_core.ops.conv import conv as conv
 from flow_core.ops.conv import conv_input as conv_input

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flow_core.dtype import bool_
-from flow_core.ops.elementwise import BINARY, BOOL, COMPLEX, FLOAT, elementwise
+from flow_core.ops.elementwise import BINARY, BOOL, COMPLEX, FLOAT, INTEGER, elementwise
 
 # Of the ops that PyTorch defines for two tensors alone, a Python number is refused as it is there.
 TENSORS = "Shapes broadcast, dtypes promote. ValueError if the shapes do not broadcast, TypeError for a Python number."
@@ -68,6 +68,14 @@ copysign = floating("copysign", np.copysign, "|x| with the sign of y.", (1,))
 hypot = floating("hypot", np.hypot, "sqrt(x^2 + y^2) without overflow on the way.")
 logaddexp = floating("logaddexp", np.logaddexp, "log(exp(x) + exp(y)) without overflow on the way.")
 logaddexp2 = floating("logaddexp2", np.logaddexp2, "log2(2^x + 2^y) without overflow on the way.")
+nextafter = elementwise(
+    "nextafter",
+    np.nextafter,
+    f"The float after x in the direction of y. {TENSORS}",
+    quiet=True,
+    refuses=(BOOL, INTEGER, COMPLEX),
+    numbers=(),
+)
 
 fmax = number("fmax", np.fmax, "The larger of x and y; the other where one is NaN.", (), (COMPLEX,))
 fmin = number("fmin", np.fmin, "The smaller of x and y; the other where one is NaN.", (), (COMPLEX,))

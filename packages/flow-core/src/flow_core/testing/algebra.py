@@ -155,6 +155,7 @@ ALGEBRA = {
     "modulus": modulus,
     "cholesky": hermitian(upper=(False, True), check=(False, True)),
     "qr": rectangular(complete=(False,)),  # complete, it has no derivative where there are more rows than columns
+    "geqrf": rectangular(),
     "eigh": hermitian(upper=(False, True)),
     "svd": rectangular(full_matrices=(False, True)),
     "pinv": pinv,

@@ -83,4 +83,5 @@ POINTWISE = {
     **dict.fromkeys("gcd lcm".split(), whole(0, 12)),
     "signbit": unary(BOOL, INT, FLOAT),
     "frexp": unary(FLOAT),
+    "nextafter": binary(FLOAT, numbers=()),
 }
