@@ -1,6 +1,6 @@
 """The reverse pass: from outputs to leaves in falling order of the nodes' numbers, without recursion, adding up in that one order."""
 
-from operator import attrgetter
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from flow_autograd.mode import set_grad_enabled
 from flow_autograd.node import Node, Part, record
 from flow_core.op import recorder
 from flow_core.tensor import new_tensor
+from flow_core.writes import clock
 
 
 def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=False):
@@ -100,50 +101,66 @@ def as_seeds(name, tensors, grads):
 
 
 def propagate(seeds, retain_graph, wanted=()):
-    """The gradients by place: of the leaves, and of those nodes that are `wanted`."""
-    grads = {}
+    """The gradients by place: of the leaves, and of those nodes that are `wanted`.
+
+    Places wait in a heap and come out by falling number. What adds to a place has a higher number, so its gradient is then whole.
+    """
+    grads, waiting = {}, []
     for t, g in seeds:
-        add_to(grads, t.grad_fn or t, g)
-    for place in reachable(grads):
-        g = grads.get(place) if wanted and place in wanted else grads.pop(place, None)
-        if g is None:
-            continue
+        place = t.grad_fn or t
+        before = grads.get(place)
+        grads[place] = g if before is None else before + g
+        if before is None and type(place) in (Node, Part):
+            heappush(waiting, (-place.number, place))
+    while waiting:
+        place = heappop(waiting)[1]
+        g = grads[place] if wanted and place in wanted else grads.pop(place)
         if type(place) is Part:
-            parts = grads.setdefault(place.node, [None] * len(place.node.out))
-            parts[place.index] = g if parts[place.index] is None else parts[place.index] + g
+            node = place.node
+            parts = grads.get(node)
+            if parts is None:
+                parts = grads[node] = [None] * len(node.out)
+                heappush(waiting, (-node.number, node))
+            before = parts[place.index]  # of another Part of the same output: one is made each time the node's output is read
+            parts[place.index] = g if before is None else before + g
             continue
-        rule, args, attrs = place.rule, place.arguments(), place.attrs
-        out = place.output() if rule.keeps_out else place.out
-        if rule.joint is not None:
-            for edge, part in zip(place.edges, rule.joint(g, out, *args, **attrs), strict=True):
-                if edge is not None and part is not None:
-                    add_to(grads, edge, part)
-        else:
-            for edge, function in zip(place.edges, rule.functions, strict=True):
-                if edge is not None and function is not None:
-                    add_to(grads, edge, function(g, out, *args, **attrs))
+        for edge, part in zip(place.edges, gradients_of(place, g)):
+            if part is not None and edge is not None:
+                before = grads.get(edge)
+                if before is not None:
+                    grads[edge] = before + part
+                else:
+                    grads[edge] = part
+                    kind = type(edge)
+                    if kind is Node or kind is Part:
+                        heappush(waiting, (-edge.number, edge))
         if not retain_graph:
-            place.release()
+            place.saved = place.out = None
     return grads
 
 
-def add_to(grads, place, g):
-    """Adds g to what has come to `place` so far."""
-    before = grads.get(place)
-    grads[place] = g if before is None else before + g
-
-
-def reachable(places):
-    """The nodes and parts that `places` depend on, themselves included, from the highest number down."""
-    stack = [p for p in places if type(p) is Node or type(p) is Part]
-    seen = set(stack)
-    while stack:
-        place = stack.pop()
-        for edge in place.edges:
-            if (type(edge) is Node or type(edge) is Part) and edge not in seen:
-                seen.add(edge)
-                stack.append(edge)
-    return sorted(seen, key=number_of, reverse=True)
-
-
-number_of = attrgetter("number")
+def gradients_of(node, g):
+    """The gradients of a node's arguments, None where none is due."""
+    rule, attrs, saved = node.rule, node.attrs, node.saved
+    if saved is None or clock.time != node.time:
+        saved = node.arguments()
+    out = node.output() if rule.keeps_out else node.out
+    if rule.joint is not None:
+        return rule.joint(g, out, *saved, **attrs)
+    functions = rule.functions
+    if len(functions) == 2:
+        # The loop below, spelled out for most nodes: half its cost.
+        f, h = functions
+        to_x, to_y = node.edges
+        if not attrs:
+            x, y = saved
+            return (
+                None if to_x is None or f is None else f(g, out, x, y),
+                None if to_y is None or h is None else h(g, out, x, y),
+            )
+    if len(functions) == 1:
+        return (functions[0](g, out, *saved, **attrs),)
+    return [
+        None if edge is None or f is None else f(g, out, *saved, **attrs)
+        for edge, f in zip(node.edges, functions, strict=True)
+    ]

@@ -24,8 +24,8 @@ OPS = {}  # every op by its name
 CACHE_SIZE = 4096
 
 
-class Interceptor:
-    """The slot that autocast, profiler and checks share: if `call` is set, `call(run, op, tensors, attrs)` is asked instead of `run`."""
+class Interceptor(threading.local):
+    """The slot that autocast, profiler and checks share, for each thread: if `call` is set, `call(run, op, tensors, attrs)` is asked instead of `run`."""
 
     call = None
 
