@@ -5,8 +5,9 @@ from heapq import heappop, heappush
 import numpy as np
 
 import flow_core as flow
-from flow_autograd.mode import set_grad_enabled
-from flow_autograd.node import Node, Part, record
+from flow_autograd import anomaly, hooks
+from flow_autograd.mode import recording, set_grad_enabled
+from flow_autograd.node import Node, Part
 from flow_core.op import recorder
 from flow_core.tensor import new_tensor
 from flow_core.writes import clock
@@ -20,7 +21,7 @@ def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=Fal
     """
     before, recorder.call = (
         recorder.call,
-        record if create_graph else None,
+        recording.record if create_graph else None,
     )  # as set_grad_enabled, in a sixth of its time
     try:
         seeds = as_seeds("backward", tensors, grad_tensors)
@@ -28,6 +29,8 @@ def backward(tensors, grad_tensors=None, *, retain_graph=False, create_graph=Fal
         for leaf, g in propagate(seeds, retain_graph or create_graph).items():
             held = leaf.grad
             leaf.grad = own(g, taken) if held is None else held + g
+            if hooks.Used.ever:
+                hooks.accumulated(leaf)
     finally:
         recorder.call = before
 
@@ -75,7 +78,7 @@ def memory(g):
 
 
 def as_seeds(name, tensors, grads):
-    """Pairs of a tensor and the gradient that the pass starts with there."""
+    """Pairs of a place in the graph and the gradient that the pass starts with there."""
     tensors = [tensors] if hasattr(tensors, "spec") else list(tensors)
     grads = [grads] if grads is None or hasattr(grads, "spec") else list(grads)
     grads = grads * len(tensors) if len(grads) == 1 and grads[0] is None else grads
@@ -96,7 +99,7 @@ def as_seeds(name, tensors, grads):
             raise TypeError(f"{name}: a gradient is a {type(g).__name__}, expected a tensor like {t.spec} or None")
         if g.shape != t.shape or g.dtype is not t.dtype:
             raise ValueError(f"{name}: the gradient {g.spec} must have the shape and dtype of its tensor, {t.spec}")
-        seeds.append((t, g))
+        seeds.append((t.grad_fn or t, g))
     return seeds
 
 
@@ -105,26 +108,26 @@ def propagate(seeds, retain_graph, wanted=()):
 
     Places wait in a heap and come out by falling number. What adds to a place has a higher number, so its gradient is then whole.
     """
-    grads, waiting = {}, []
-    for t, g in seeds:
-        place = t.grad_fn or t
+    grads, waiting, hooked, checked = {}, [], hooks.Used.ever, anomaly.on.backward
+    for place, g in seeds:
         before = grads.get(place)
         grads[place] = g if before is None else before + g
         if before is None and type(place) in (Node, Part):
             heappush(waiting, (-place.number, place))
     while waiting:
         place = heappop(waiting)[1]
-        g = grads[place] if wanted and place in wanted else grads.pop(place)
+        g = grads.pop(place)
+        if hooked:
+            g = hooks.arrived(place, g)
+        if wanted and place in wanted:
+            grads[place] = g
         if type(place) is Part:
-            node = place.node
-            parts = grads.get(node)
-            if parts is None:
-                parts = grads[node] = [None] * len(node.out)
-                heappush(waiting, (-node.number, node))
-            before = parts[place.index]  # of another Part of the same output: one is made each time the node's output is read
-            parts[place.index] = g if before is None else before + g
+            add_part(grads, waiting, place, g)
             continue
-        for edge, part in zip(place.edges, gradients_of(place, g)):
+        parts = anomaly.checked(gradients_of, place, g) if checked else gradients_of(place, g)
+        if hooked:
+            parts = hooks.left(place, g, parts)
+        for edge, part in zip(place.edges, parts):  # noqa: B905 - strict costs as much as a gradient's addition
             if part is not None and edge is not None:
                 before = grads.get(edge)
                 if before is not None:
@@ -135,8 +138,22 @@ def propagate(seeds, retain_graph, wanted=()):
                     if kind is Node or kind is Part:
                         heappush(waiting, (-edge.number, edge))
         if not retain_graph:
-            place.saved = place.out = None
+            place.release()
+    if hooked:
+        for place in [p for p in grads if not isinstance(p, (Node, Part))]:
+            grads[place] = hooks.arrived(place, grads[place])
     return grads
+
+
+def add_part(grads, waiting, part, g):
+    """Adds the gradient of one output of a node to the list of the node's."""
+    node = part.node
+    parts = grads.get(node)
+    if parts is None:
+        parts = grads[node] = [None] * len(node.out)
+        heappush(waiting, (-node.number, node))
+    before = parts[part.index]  # of another Part of the same output: one is made each time the node's output is read
+    parts[part.index] = g if before is None else before + g
 
 
 def gradients_of(node, g):
