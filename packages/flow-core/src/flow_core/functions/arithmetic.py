@@ -3,13 +3,22 @@
 The ops themselves take none of these: a call that gives one is handed over to a function here.
 """
 
-from flow_core.dtype import CATEGORIES, as_dtype, category, promote
+from flow_core.dtype import CATEGORIES, as_dtype, category
 from flow_core.ops import binary, elementwise, nn, reduce, unary
+from flow_core.spec import SCALAR_SPECS, result_dtype
+
+
+def common_dtype(name, *args):
+    """The dtype that tensors and numbers promote to."""
+    for a in args:
+        if not hasattr(a, "spec") and type(a) not in SCALAR_SPECS:
+            raise TypeError(f"{name}: an argument is a {type(a).__name__}, expected a tensor or a number")
+    return result_dtype([a.spec if hasattr(a, "spec") else SCALAR_SPECS[type(a)] for a in args])
 
 
 def scaled(name, y, alpha, x):
     """alpha * y in the dtype that x and y promote to. TypeError where alpha is of a higher category than that."""
-    dtype = promote(x.dtype if hasattr(x, "spec") else type(x), y.dtype if hasattr(y, "spec") else type(y))
+    dtype = common_dtype(name, x, y)
     if not isinstance(alpha, (bool, int, float, complex)):
         raise TypeError(f"{name}: alpha is {alpha!r}, expected a number")
     if category(type(alpha)) > category(dtype):
@@ -48,8 +57,7 @@ def divide(input, other, *, rounding_mode=None):
         return binary.floor_divide(input, other)
     if rounding_mode != "trunc":
         raise ValueError(f'div: rounding_mode is {rounding_mode!r}, expected None, "trunc" or "floor"')
-    given = [t.dtype if hasattr(t, "spec") else type(t) for t in (input, other)]
-    if category(promote(*given)) != 1:
+    if CATEGORIES[common_dtype("div", input, other)] != 1:
         return unary.trunc(elementwise.div(input, other))
     down = binary.floor_divide(input, other)  # a unit too low where a negative quotient is not whole
     exact = elementwise.eq(elementwise.mul(down, other), input)
