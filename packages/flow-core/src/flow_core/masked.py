@@ -165,9 +165,9 @@ def _spread(name, input, dim, unbiased, correction, keepdim, dtype, mask):
     )
     given = input.dtype if dtype is None else as_dtype(dtype)
     dtype = given if CATEGORIES[given] >= 2 else float32
-    x, dims = _to(input, dtype), _dims(name, input, dim)
+    x, dims = _filled(name, _to(input, dtype), mask, 0), _dims(name, input, dim)
     count = _count(name, input, dims, True, mask)
-    total = _reduce.sum(_filled(name, x, mask, 0), dim=dims, keepdim=True)
+    total = _reduce.sum(x, dim=dims, keepdim=True)
     centred = _elementwise.sub(x, _elementwise.div(total, count))
     other = _decomposition.conjugate(centred) if dtype.kind == "c" else centred
     squares = _filled(name, _elementwise.mul(centred, other), mask, 0)
