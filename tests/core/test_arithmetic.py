@@ -115,3 +115,13 @@ def test_the_gradients_of_softmax_are_functions_too():
     np.testing.assert_allclose(out.numpy(), g_ - p.numpy() * g_.sum(1, keepdims=True), rtol=1e-5)
     with pytest.raises(TypeError, match=r"_softmax_backward_data: .* floats"):
         flow._softmax_backward_data(g.long(), p, 1, F64)
+
+
+def test_sums_and_means_take_a_dtype():
+    x = flow.tensor([[1, 2], [3, 300]], dtype=flow.int16)
+    assert (flow.sum(x, dtype=F64).item(), x.sum(0, dtype=I32).dtype) == (306, I32)
+    assert flow.mean(x, 1, True, dtype=F32).tolist() == [[1.5], [151.5]]
+    assert flow.nansum(x, dtype=F32).dtype is flow.nanmean(x, dtype=F32).dtype is F32
+    assert flow.logsumexp(x, 0).dtype is F32
+    with pytest.raises(ValueError, match="dtype 'f33' is not one of"):
+        flow.sum(x, dtype="f33")

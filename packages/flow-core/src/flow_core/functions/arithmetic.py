@@ -1,4 +1,4 @@
-"""Sums, differences and quotients with PyTorch's keywords: `alpha`, `rounding_mode`; and softmax with `dtype`.
+"""Sums, differences and quotients with PyTorch's keywords: `alpha`, `rounding_mode`; reductions and softmax with `dtype`.
 
 The ops themselves take none of these: a call that gives one is handed over to a function here.
 """
@@ -71,10 +71,20 @@ def true_divide(input, other):
 
 
 def with_dtype(op):
-    def function(x, dim, *, dtype=None):
-        return op(x if dtype is None else elementwise.cast(x, dtype=as_dtype(dtype)), dim=dim)
+    """The op, of its input in `dtype`."""
+
+    def function(x, *args, dtype=None, **attrs):
+        return op(x if dtype is None else elementwise.cast(x, dtype=as_dtype(dtype)), *args, **attrs)
 
     return function
+
+
+def sum_in(x, dim=None, keepdim=False, *, dtype=None):
+    """The sum over `dim` in `dtype`, integers too."""
+    if dtype is None:
+        return reduce.sum(x, dim=dim, keepdim=keepdim)
+    total = reduce.sum(elementwise.cast(x, dtype=as_dtype(dtype)), dim=dim, keepdim=keepdim)
+    return total if total.dtype is as_dtype(dtype) else elementwise.cast(total, dtype=as_dtype(dtype))
 
 
 def like_input(name, g, output, input_dtype):
@@ -105,7 +115,8 @@ def log_softmax_backward_data(grad_output, output, dim, input_dtype):
 elementwise.add.keywords["alpha"] = add_scaled
 elementwise.sub.keywords["alpha"] = sub_scaled
 elementwise.div.keywords["rounding_mode"] = divide
-for op in (nn.softmax, nn.log_softmax):
+reduce.sum.keywords["dtype"] = sum_in
+for op in (nn.softmax, nn.log_softmax, reduce.mean):
     op.keywords["dtype"] = with_dtype(op)
 
 subtract, multiply = elementwise.sub, elementwise.mul
