@@ -114,7 +114,12 @@ X = flow.ones(2, 3)
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: flow.quantile(X, 1.5), ValueError, r"quantile: q is 1.5, expected numbers from 0 to 1"),
+        (lambda: flow.quantile(X, 1.5), ValueError, r"quantile: q is 1.5, expected a number from 0 to 1"),
+        (
+            lambda: flow.quantile(X, flow.tensor([0.5, -1.0])),
+            ValueError,
+            r"q is \[0.5, -1.0\], expected numbers from 0",
+        ),
         (lambda: flow.quantile(X.long(), 0.5), TypeError, "quantile: input is i64.* expected float32 or float64"),
         (lambda: flow.quantile(X, flow.zeros(1, dtype=F64)), ValueError, "quantile: q is f64"),
         (lambda: flow.quantile(X, flow.zeros(1, 1)), ValueError, "quantile: q is .* at most one dim"),
