@@ -9,8 +9,10 @@ import threading
 import flow_core as flow
 from flow_autograd.attach import attach
 from flow_autograd.batching import RULES, align
+from flow_core.dtype import CATEGORIES
 from flow_core.op import InPlaceOp
 from flow_core.operators import attach as attach_operators
+from flow_core.spec import result_dtype
 
 
 class Batched:
@@ -66,9 +68,7 @@ def run(op, tensors, attrs):
     _, out, attrs = op.resolve(specs, attrs)
     found = None
     if op.elementwise:
-        ndim = len(out.shape)
-        found = op(*[align(v, s, ndim) if b else v for v, s, b in zip(values, specs, batched, strict=True)], **attrs)
-        found = found if found.dtype is out.dtype else flow.cast(found, dtype=out.dtype)  # (B,) promotes as () does not
+        found = elementwise(op, values, batched, specs, attrs, len(out.shape))
     elif op.name in RULES:
         found = RULES[op.name](op, values, batched, specs, attrs, out)
     if found is None:
@@ -76,6 +76,19 @@ def run(op, tensors, attrs):
     if type(out) is tuple:
         return tuple([Batched(f, level) for f in found]), attrs
     return Batched(found, level), attrs
+
+
+def elementwise(op, values, batched, specs, attrs, ndim):
+    """An elementwise op on batches whose examples have up to `ndim` dims."""
+    first = 1 if op.name == "where" else 0  # its condition has no part in promotion
+    if len({s.dtype for s in specs[first:]}) > 1:
+        # Promotion goes by the dims of one example, which a batch of numbers has more of.
+        dtype = result_dtype(specs[first:])
+        values = values[:first] + [
+            flow.cast(v, dtype=dtype) if hasattr(v, "spec") and CATEGORIES[v.dtype] == CATEGORIES[dtype] else v
+            for v in values[first:]
+        ]
+    return op(*[align(v, s, ndim) if b else v for v, s, b in zip(values, specs, batched, strict=True)], **attrs)
 
 
 def one_by_one(op, values, batched, attrs):
