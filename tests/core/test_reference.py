@@ -255,6 +255,7 @@ REFERENCE = {
     "linear_weight": linear_weight,
     "linear_input": linear_input,
     "cumsum": lambda x, dim: np.cumsum(x, dim) if x.ndim else x,
+    "frexp": np.frexp,
     "argsort": argsort,
     "gather": gather,
     "add_along": add_along,
@@ -273,9 +274,10 @@ REFERENCE = {
     "arange_from": lambda start, end, step: np.arange(start, end, step),
 }
 # These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, windows in test_windows.py,
-# matrices, transforms and special functions in test_algebra.py.
+# matrices, transforms and special functions in test_algebra.py, ops that walk along a dim in test_running.py.
+RUNNING = {"nextafter", "cumprod", "extreme_so_far", "logcumsumexp", "logcumsumexp_backward", "mode_place"}
 WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place"}
-ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_", *WINDOWS}
+ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_", *WINDOWS, *RUNNING}
 
 # The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.
 # Where the arguments are eighths within [-2, 2], sums of up to 64 products are exact, and so is what has no row here.

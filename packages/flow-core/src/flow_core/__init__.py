@@ -2,6 +2,7 @@
 
 from flow_core import fft as fft
 from flow_core import linalg as linalg
+from flow_core import masked as masked
 from flow_core import signal as signal
 from flow_core import special as special
 from flow_core.device import Device as Device
@@ -22,10 +23,14 @@ from flow_core.dtype import uint16 as uint16
 from flow_core.dtype import uint32 as uint32
 from flow_core.dtype import uint64 as uint64
 from flow_core.functions.algebra import *  # noqa: F403
+from flow_core.functions.arithmetic import *  # noqa: F403
 from flow_core.functions.indexing import *  # noqa: F403
+from flow_core.functions.normalization import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
+from flow_core.functions.running import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
+from flow_core.functions.statistics import *  # noqa: F403
 from flow_core.op import OPS as OPS
 from flow_core.op import Checked as Checked
 from flow_core.op import InPlaceOp as InPlaceOp
@@ -54,6 +59,7 @@ from flow_core.ops.binary import logaddexp2 as logaddexp2
 from flow_core.ops.binary import logical_and as logical_and
 from flow_core.ops.binary import logical_or as logical_or
 from flow_core.ops.binary import logical_xor as logical_xor
+from flow_core.ops.binary import nextafter as nextafter
 from flow_core.ops.binary import remainder as remainder
 from flow_core.ops.conv import conv as conv
 from flow_core.ops.conv import conv_input as conv_input

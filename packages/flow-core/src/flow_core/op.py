@@ -76,6 +76,8 @@ class Op:
         self.nones = {*nones, *[i for i, name in enumerate(self.tensor_names) if name in self.optional]}
         self.most_tensors = math.inf if self.variadic else len(self.tensor_names)
         self.attr_names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        # keyword -> function(*args, **attrs): what PyTorch spells as a keyword of this op and is made of several ops.
+        self.keywords = {}
         if OPS.setdefault(name, self) is not self:
             raise ValueError(f"op {name!r} is defined already")
 
@@ -150,6 +152,10 @@ class Op:
 
     def call(self, args, attrs):
         """The long way: name the arguments, let the owner of an argument of another kind run the op or run it here, and record."""
+        if attrs and self.keywords:
+            for name in attrs:
+                if name in self.keywords:
+                    return self.keywords[name](*args, **attrs)
         tensors, attrs = self.bind(args, attrs)
         owner = next((a for a in tensors if hasattr(a, "__flow_op__")), None)
         run = type(self).run if owner is None else owner.__flow_op__

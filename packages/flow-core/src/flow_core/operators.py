@@ -3,10 +3,10 @@
 from flow_core.device import as_device
 from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
 from flow_core.dtype import bfloat16 as bfloat16_type
-from flow_core.functions import algebra, indexing, pointwise, reduction
+from flow_core.functions import algebra, arithmetic, indexing, overwriting, pointwise, reduction, running, statistics
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import Op
-from flow_core.ops import binary, creation, elementwise, index, inplace, linalg, nn, reduce, unary
+from flow_core.ops import binary, creation, elementwise, index, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
 
@@ -159,18 +159,26 @@ FUNCTIONS = [
     *[reduce.__dict__[name] for name in "sum mean amax amin argmax any all".split()],
     *[shapes.__dict__[name] for name in "transpose split chunk squeeze unsqueeze flatten unbind".split()],
     *[op for op in binary.__dict__.values() if isinstance(op, Op)],
-    *[op for op in unary.__dict__.values() if isinstance(op, Op) and op is not unary.polygamma],
+    *[op for op in unary.__dict__.values() if isinstance(op, Op) and op not in (unary.polygamma, unary.frexp)],
     linalg.matmul,
     nn.softmax,
     nn.log_softmax,
-    inplace.copy_,
-    inplace.mul_,
 ]
 
 
 def attach(cls):
     """Gives `cls` the operators and methods."""
-    for module in (algebra, indexing, pointwise, reduction, shapes_functions):
+    for module in (
+        algebra,
+        arithmetic,
+        indexing,
+        overwriting,
+        pointwise,
+        reduction,
+        running,
+        shapes_functions,
+        statistics,
+    ):
         for name, method in module.METHODS.items():
             setattr(cls, name, method)
     for name, method in METHODS.items():

@@ -11,12 +11,14 @@ BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of flow_core.dtype
 HOLDS = ("bools", "integers", "floats", "complex numbers")
 
 
-def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=()):
+def elementwise(
+    name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=(), numbers=(0, 1)
+):
     """Makes the op `name` of a numpy ufunc.
 
     Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT) and of none that
-    the op `refuses`. The output has that dtype, or `result`. With `quiet`, numpy's warnings about its results (division by zero,
-    invalid values) stay silent.
+    the op `refuses`. The output has that dtype, or `result`. `numbers` are the arguments that may be Python numbers. With `quiet`,
+    numpy's warnings about its results (division by zero, invalid values) stay silent.
     """
 
     def compute_dtype(specs):
@@ -46,7 +48,7 @@ def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x
             return infer_specs(x, y)
 
     infer.__doc__ = doc
-    return Op(name, infer, {"cpu": kernel}, linear, numbers=(0, 1), elementwise=True)
+    return Op(name, infer, {"cpu": kernel}, linear, numbers=numbers, elementwise=True)
 
 
 def one_device(name, specs):
@@ -80,12 +82,16 @@ def bind_ufunc(ufunc, dtype, specs, shape, quiet=False):
 
 
 def power(x, y):
-    """numpy's power, which refuses integers to negative powers (ValueError); the small whole powers of a float by multiplication."""
+    """numpy's power, but for small whole powers of a float, by multiplication, and for integers to negative powers: to a number it is a
+    ValueError, to a tensor the true value rounded towards 0, as in PyTorch."""
     if isinstance(y, (int, float)) and x.dtype.kind == "f":
         if y == 2:
             return x * x
         if y == 3:
             return x * x * x
+    elif getattr(y, "dtype", None) is not None and y.dtype.kind == "i" and (y < 0).any():
+        inverse = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0))
+        return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(y.dtype)
     return np.power(x, y)
 
 

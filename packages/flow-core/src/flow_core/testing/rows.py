@@ -10,6 +10,7 @@ from flow_core.testing.algebra import ALGEBRA
 from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
 from flow_core.testing.pointwise import POINTWISE, unary
+from flow_core.testing.running import RUNNING
 from flow_core.testing.windows import WINDOWS
 
 
@@ -274,6 +275,7 @@ CALLS = {
     **POINTWISE,
     **ALONG,
     **ALGEBRA,
+    **RUNNING,
     **WINDOWS,
     "cast": cast,
     "where": where,

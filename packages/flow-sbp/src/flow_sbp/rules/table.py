@@ -14,6 +14,7 @@ from flow_sbp.rules import (
     nn,
     random,
     reduce,
+    running,
     shape,
     special,
     unary,
@@ -33,6 +34,7 @@ MODULES = (
     nn,
     random,
     reduce,
+    running,
     shape,
     special,
     unary,
@@ -51,7 +53,7 @@ NO_RULE = {
     **dict.fromkeys(("copy_", "mul_", "adamw_"), "it writes in place: its layouts are its targets'"),
     **dict.fromkeys(
         """inv solve solve_triangular cholesky_solve det cofactor slogdet lu_factor permutation ldl_factor ldl_solve conjugate modulus
-        cholesky qr eigh eig svd pinv matrix_exp fftn ifftn rfftn irfftn hfftn ihfftn irfftn_adjoint rfft_pairs
+        cholesky qr geqrf eigh eig svd pinv matrix_exp fftn ifftn rfftn irfftn hfftn ihfftn irfftn_adjoint rfft_pairs
         rfft_pairs_adjoint""".split(),
         "no rule yet: lay its inputs out as B",
     ),
