@@ -274,7 +274,8 @@ REFERENCE = {
 }
 # These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, windows in test_windows.py,
 # matrices, transforms and special functions in test_algebra.py.
-WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place"}
+WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place", "put"}
+WINDOWS |= {"window_sum", "spread_windows"}
 ELSEWHERE = {*ALGEBRA, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_", *WINDOWS}
 
 # The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.

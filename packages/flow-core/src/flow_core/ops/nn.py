@@ -143,8 +143,6 @@ def layer_norm(x, weight=None, bias=None, /, *, eps=1e-5):
     """
     check_norm("layer_norm", x, weight=weight, bias=bias)
     eps = as_float("layer_norm", "eps", eps)
-    if not eps >= 0:
-        raise ValueError(f"layer_norm: eps is {eps}, expected 0 or more")
     rows = x.with_shape(x.shape[:-1]).with_dtype(statistics_type(x.dtype))
     return Checked((x, rows, rows), {"eps": eps})
 
