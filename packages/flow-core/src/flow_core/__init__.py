@@ -31,6 +31,7 @@ from flow_core.functions.reduction import *  # noqa: F403
 from flow_core.functions.running import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
 from flow_core.functions.statistics import *  # noqa: F403
+from flow_core.functions.space import *  # noqa: F403
 from flow_core.op import OPS as OPS
 from flow_core.op import Checked as Checked
 from flow_core.op import InPlaceOp as InPlaceOp
@@ -111,6 +112,8 @@ from flow_core.ops.nn import layer_norm as layer_norm
 from flow_core.ops.nn import layer_norm_backward as layer_norm_backward
 from flow_core.ops.nn import log_softmax as log_softmax
 from flow_core.ops.nn import softmax as softmax
+from flow_core.ops.pool import spread_windows as spread_windows
+from flow_core.ops.pool import window_sum as window_sum
 from flow_core.ops.random import dropout_mask as dropout_mask
 from flow_core.ops.random import integers as integers
 from flow_core.ops.random import normal as normal
