@@ -26,6 +26,10 @@ from flow_core.functions.indexing import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
+from flow_core.interchange import as_tensor as as_tensor
+from flow_core.interchange import asarray as asarray
+from flow_core.interchange import from_dlpack as from_dlpack
+from flow_core.interchange import frombuffer as frombuffer
 from flow_core.op import OPS as OPS
 from flow_core.op import Checked as Checked
 from flow_core.op import InPlaceOp as InPlaceOp
@@ -175,3 +179,7 @@ from flow_core.spec import TensorSpec as TensorSpec
 from flow_core.tensor import Tensor as Tensor
 from flow_core.tensor import from_numpy as from_numpy
 from flow_core.tensor import tensor as tensor
+
+# isort: split
+# Built on the names above.
+from flow_core import array_api as array_api
