@@ -175,6 +175,8 @@ from flow_core.random import manual_seed as manual_seed
 from flow_core.random import rand as rand
 from flow_core.random import randint as randint
 from flow_core.random import randn as randn
+from flow_core.saving import load as load
+from flow_core.saving import save as save
 from flow_core.spec import TensorSpec as TensorSpec
 from flow_core.tensor import Tensor as Tensor
 from flow_core.tensor import from_numpy as from_numpy

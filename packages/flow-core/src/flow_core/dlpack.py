@@ -30,7 +30,9 @@ def exported(array, stream=None, max_version=None, dl_device=None, copy=None):
         raise BufferError(f"__dlpack__: dl_device is {dl_device}, and the memory is the CPU's, {CPU}")
     if any(step < 0 for step in array.strides):
         if copy is False:
-            raise BufferError(f"__dlpack__: strides {array.strides} run backwards, and copy=False forbids the copy that it takes")
+            raise BufferError(
+                f"__dlpack__: strides {array.strides} run backwards, and copy=False forbids the copy that it takes"
+            )
         array = array.copy()
     if array.dtype == ml_dtypes.bfloat16:
         return with_code(exported(array.view(np.uint16), None, max_version, dl_device, copy), BFLOAT)
@@ -42,6 +44,11 @@ def imported(x, copy=None):
     version 1, which cannot tell, is read-only. BufferError, or what the object itself raises, where it cannot be had."""
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(f"from_dlpack: a {type(x).__module__}.{type(x).__qualname__} has no __dlpack__")
+    kind, index = x.__dlpack_device__()
+    if int(kind) != CPU[0]:
+        raise BufferError(
+            f"from_dlpack: the memory is of DLPack device ({int(kind)}, {index}), not the CPU's; move it first"
+        )
     door = Door(x)
     array = np.from_dlpack(door, copy=copy)
     return array.view(ml_dtypes.bfloat16) if door.was_bfloat else array
@@ -55,12 +62,7 @@ class Door:
         self.was_bfloat = False
 
     def __dlpack_device__(self):
-        kind, index = self.x.__dlpack_device__()
-        if int(kind) != CPU[0]:
-            raise BufferError(
-                f"from_dlpack: the memory is of DLPack device ({int(kind)}, {index}), not the CPU's; move it first"
-            )
-        return kind, index
+        return CPU
 
     def __dlpack__(self, **options):
         try:

@@ -25,9 +25,10 @@ def asarray_copying(obj, dtype, device, copy):
     as_device(device)
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(obj, Tensor):
-        if copy is False and dtype not in (None, obj.dtype):
+        fits = dtype is None or dtype is obj.dtype
+        if copy is False and not fits:
             raise ValueError(f"asarray: {obj.spec} cannot become {dtype} without a copy, which copy=False forbids")
-        return elementwise.cast(obj, dtype=dtype or obj.dtype) if copy or dtype not in (None, obj.dtype) else obj
+        return obj if fits and not copy else elementwise.cast(obj, dtype=obj.dtype if dtype is None else dtype)
     array = own_memory(obj)
     if array is None:
         if copy is False:

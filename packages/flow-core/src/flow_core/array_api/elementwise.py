@@ -1,5 +1,7 @@
 """Functions of elements, one by one. Shapes broadcast, dtypes promote, and one of two arguments may be a Python number."""
 
+import math
+
 import numpy as np
 
 import flow_core as flow
@@ -29,9 +31,9 @@ def two(name, function):
 
 
 # The standard's name, and flow's where it is another.
-ONE = """acos acosh asin asinh atan atanh bitwise_invert:bitwise_not cos cosh exp expm1 isfinite isinf isnan log log10 log1p log2
+ONE = """acos acosh asin asinh atan atanh bitwise_invert:bitwise_not cos cosh exp isfinite isinf isnan log log10 log1p log2
 logical_not negative:neg reciprocal signbit sin sinh sqrt square tan tanh""".split()
-TWO = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide:div equal:eq floor_divide
+TWO = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide:div equal:eq
 greater:gt greater_equal:ge hypot less:lt less_equal:le logaddexp logical_and logical_or logical_xor maximum minimum multiply:mul
 not_equal:ne pow remainder subtract:sub""".split()
 globals().update(
@@ -99,6 +101,26 @@ def sign(x, /):
     return flow.where(zero, 0, flow.div(x, flow.where(zero, 1, abs(x))))
 
 
+def expm1(x, /):
+    """exp(x) - 1, exact also near 0."""
+    out = flow.expm1(x)
+    if not is_complex(x):
+        return out
+    return flow.where(
+        flow.isfinite(x), out, flow.sub(flow.exp(x), 1)
+    )  # numpy's exp knows the infinities, its expm1 does not
+
+
+def floor_divide(x1, x2, /):
+    """floor(x1 / x2); where one of two floats is infinite their quotient, which is the standard's infinity or -0."""
+    out = flow.floor_divide(x1, x2)
+    if out.dtype.kind in "iu":
+        return out
+    quotient = flow.div(x1, x2)
+    finite = [flow.isfinite(x) if hasattr(x, "spec") else math.isfinite(x) for x in (x1, x2)]
+    return flow.where(flow.logical_xor(*finite), flow.where(flow.isnan(quotient), out, quotient), out)
+
+
 def nextafter(x1, x2, /):
     """The number of the dtype next to x1 on the way to x2. It has no gradient."""
     if not hasattr(x1, "spec") or not hasattr(x2, "spec"):
@@ -118,4 +140,4 @@ def clip(x, /, min=None, max=None):
 
 
 NAMES = [pair.partition(":")[0] for pair in (*ONE, *TWO)]
-NAMES += "abs ceil clip conj floor imag nextafter positive real round sign trunc".split()
+NAMES += "abs ceil clip conj expm1 floor floor_divide imag nextafter positive real round sign trunc".split()
