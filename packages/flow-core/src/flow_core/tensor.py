@@ -23,8 +23,8 @@ class Tensor:
     is the node of the graph that it came from, None for a leaf.
     """
 
-    # _grad and is_parameter stay unset until someone sets them: an op's result pays only for what it uses.
-    __slots__ = ("__weakref__", "_grad", "data", "grad_fn", "is_parameter", "requires_grad", "spec")
+    # _grad, _hooks and is_parameter stay unset until someone sets them: an op's result pays only for what it uses.
+    __slots__ = ("__weakref__", "_grad", "_hooks", "data", "grad_fn", "is_parameter", "requires_grad", "spec")
     __array_ufunc__ = None  # `array + tensor` is then ours to answer
 
     def __init__(self):

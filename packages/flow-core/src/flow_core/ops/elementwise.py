@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import special
 
-from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, bool_, category, float32, promote
+from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, bool_, category, float32
 from flow_core.op import Checked, Op, define
-from flow_core.spec import ScalarSpec, TensorSpec, broadcast_shapes
+from flow_core.spec import ScalarSpec, TensorSpec, broadcast_shapes, result_dtype
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of flow_core.dtype
 HOLDS = ("bools", "integers", "floats", "complex numbers")
@@ -20,10 +20,7 @@ def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x
     """
 
     def compute_dtype(specs):
-        dtype = specs[0].dtype
-        for spec in specs[1:]:
-            dtype = promote(dtype, spec.dtype)
-        dtype = promote(dtype, dtype)
+        dtype = result_dtype(specs)
         if CATEGORIES[dtype] in refuses:
             given = " and ".join(map(str, specs))
             raise TypeError(f"{name}: {given} hold {HOLDS[CATEGORIES[dtype]]}, which {name} is not defined for")
@@ -49,7 +46,7 @@ def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x
             return infer_specs(x, y)
 
     infer.__doc__ = doc
-    return Op(name, infer, {"cpu": kernel}, linear, numbers=(0, 1))
+    return Op(name, infer, {"cpu": kernel}, linear, numbers=(0, 1), elementwise=True)
 
 
 def one_device(name, specs):
@@ -162,7 +159,7 @@ def cast_kernel(x, /, *, dtype):
     return run
 
 
-@define(cast_kernel, linear=(0,))
+@define(cast_kernel, linear=(0,), elementwise=True)
 def cast(x, /, *, dtype):
     """x with its elements converted to `dtype`: floats to integers by truncation, numbers to bool by x != 0. Always a copy, contiguous."""
     dtype = as_dtype(dtype)
@@ -172,16 +169,14 @@ def cast(x, /, *, dtype):
 
 
 def where_kernel(condition, x, y, /):
-    dtype = promote(x.dtype, y.dtype)
-    dtype = promote(dtype, dtype)
+    dtype = result_dtype((x, y))
     return lambda c, a, b: np.where(c, np.asarray(a, dtype), np.asarray(b, dtype))
 
 
-@define(where_kernel, linear=((1, 2),), numbers=(0, 1, 2))
+@define(where_kernel, linear=((1, 2),), numbers=(0, 1, 2), elementwise=True)
 def where(condition, x, y, /):
     """x where `condition` (bools) holds, y elsewhere. The three shapes broadcast, x and y promote and may be Python numbers."""
     if condition.dtype not in (bool_, bool):
         raise TypeError(f"where: condition is {condition}, expected bools")
     shape = broadcast_shapes("where", condition.shape, x.shape, y.shape)
-    dtype = promote(x.dtype, y.dtype)
-    return TensorSpec(shape, promote(dtype, dtype), one_device("where", (condition, x, y)))
+    return TensorSpec(shape, result_dtype((x, y)), one_device("where", (condition, x, y)))

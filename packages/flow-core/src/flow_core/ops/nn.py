@@ -98,7 +98,7 @@ def check_approximate(name, approximate):
         raise ValueError(f'{name}: approximate is {approximate!r}, expected "none" or "tanh"')
 
 
-@define(gelu_kernel)
+@define(gelu_kernel, elementwise=True)
 def gelu(x, /, *, approximate="none"):
     """x * Phi(x), with Phi the normal distribution function; "tanh" takes Hendrycks and Gimpel's approximation (1606.08415, section 2)."""
     require_float("gelu", x)
@@ -110,7 +110,7 @@ def gelu_backward_kernel(g, x, /, *, approximate):
     return fused("gelu_backward", x.dtype, {0, 1}, approximate=approximate)
 
 
-@define(gelu_backward_kernel, linear=(0,))
+@define(gelu_backward_kernel, linear=(0,), elementwise=True)
 def gelu_backward(g, x, /, *, approximate="none"):
     """g times the derivative of gelu at x: gelu's gradient."""
     require_float("gelu_backward", g, x)

@@ -36,7 +36,7 @@ def airy_kernel(x, /, *, order):
     return run
 
 
-@define(airy_kernel)
+@define(airy_kernel, elementwise=True)
 def airy_ai(x, /, *, order=0):
     """The Airy function Ai, or its derivative for order 1; integers give float32."""
     if order not in (0, 1) or isinstance(order, bool):

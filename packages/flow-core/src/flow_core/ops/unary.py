@@ -92,7 +92,7 @@ def polygamma_kernel(x, /, *, n):
     return run
 
 
-@define(polygamma_kernel)
+@define(polygamma_kernel, elementwise=True)
 def polygamma(x, /, *, n):
     """The derivative of order n of digamma, which is that of lgamma; integers give float32. ValueError for a negative n."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
