@@ -1,5 +1,7 @@
 """Tensors of other libraries' data: DLPack, the buffer protocol, numpy's __array__, nested sequences."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from flow_core import dlpack
@@ -55,6 +57,8 @@ def own_memory(obj):
     try:
         return np.asarray(obj if hasattr(obj, "__array__") else memoryview(obj))
     except TypeError:
+        if isinstance(obj, Sequence):
+            return None
         raise TypeError(
             f"asarray: a {type(obj).__name__} is no number, sequence, or object with a buffer, __dlpack__ or __array__"
         ) from None

@@ -23,11 +23,18 @@ def two(name, function):
     """The standard's function `name` of two tensors, or of a tensor and a Python number."""
 
     def elementwise(x1, x2, /):
-        return function(x1, x2)
+        return function(*alike(x1, x2))
 
     elementwise.__name__ = elementwise.__qualname__ = name
     elementwise.__doc__ = function.__doc__
     return elementwise
+
+
+def alike(x1, x2):
+    """Both in the dtype that they promote to, for which flow as PyTorch counts a tensor without dims less; a number stays one."""
+    if not hasattr(x1, "spec") or not hasattr(x2, "spec") or x1.dtype is x2.dtype:
+        return x1, x2
+    return promoted(x1, x2)
 
 
 # The standard's name, and flow's where it is another.
@@ -113,6 +120,7 @@ def expm1(x, /):
 
 def floor_divide(x1, x2, /):
     """floor(x1 / x2); where one of two floats is infinite their quotient, which is the standard's infinity or -0."""
+    x1, x2 = alike(x1, x2)
     out = flow.floor_divide(x1, x2)
     if out.dtype.kind in "iu":
         return out

@@ -6,6 +6,7 @@ import numpy as np
 
 import flow_core as flow
 from flow_core.array_api.dtypes import promoted
+from flow_core.array_api.elementwise import alike
 from flow_core.spec import as_dim
 from flow_core.tensor import Tensor
 
@@ -45,7 +46,7 @@ def argmin(x, /, *, axis=None, keepdims=False):
 
 def count_nonzero(x, /, *, axis=None, keepdims=False):
     """The number of elements that are not 0, int64."""
-    return flow.sum(flow.cast(x, dtype="bool"), dim=axis, keepdim=keepdims)
+    return flow.sum(flow.ne(x, 0), dim=axis, keepdim=keepdims)
 
 
 def nonzero(x, /):
@@ -69,7 +70,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
 
 def where(condition, x1, x2, /):
     """x1 where `condition` (bools) holds, x2 elsewhere; shapes broadcast, dtypes promote, one of x1 and x2 may be a Python number."""
-    return flow.where(condition, x1, x2)
+    return flow.where(condition, *alike(x1, x2))
 
 
 def take(x, indices, /, *, axis=None):
