@@ -32,6 +32,10 @@ from flow_core.functions.running import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
 from flow_core.functions.statistics import *  # noqa: F403
 from flow_core.functions.space import *  # noqa: F403
+from flow_core.interchange import as_tensor as as_tensor
+from flow_core.interchange import asarray as asarray
+from flow_core.interchange import from_dlpack as from_dlpack
+from flow_core.interchange import frombuffer as frombuffer
 from flow_core.op import OPS as OPS
 from flow_core.op import Checked as Checked
 from flow_core.op import InPlaceOp as InPlaceOp
@@ -180,7 +184,13 @@ from flow_core.random import manual_seed as manual_seed
 from flow_core.random import rand as rand
 from flow_core.random import randint as randint
 from flow_core.random import randn as randn
+from flow_core.saving import load as load
+from flow_core.saving import save as save
 from flow_core.spec import TensorSpec as TensorSpec
 from flow_core.tensor import Tensor as Tensor
 from flow_core.tensor import from_numpy as from_numpy
 from flow_core.tensor import tensor as tensor
+
+# isort: split
+# Built on the names above.
+from flow_core import array_api as array_api

@@ -121,6 +121,7 @@ METHODS = {
     **operators(binary.bitwise_right_shift, "rshift"),
     "__neg__": lambda self: elementwise.neg(self),
     "__abs__": lambda self: elementwise.abs(self),
+    "__pos__": clone,
     "__eq__": lambda self, other: NotImplemented if no_operand(other) else elementwise.eq(self, other),
     "__ne__": lambda self, other: NotImplemented if no_operand(other) else elementwise.ne(self, other),
     "__lt__": lambda self, other: elementwise.lt(self, other),
