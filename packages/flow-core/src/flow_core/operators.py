@@ -1,14 +1,18 @@
 """Python operators and tensor methods in terms of ops, attached to every tensor-like class: Tensor here, others by their owners."""
 
+import numpy as np
+
 from flow_core.device import as_device
 from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
 from flow_core.dtype import bfloat16 as bfloat16_type
 from flow_core.functions import algebra, arithmetic, indexing, overwriting, pointwise, reduction, running, statistics
 from flow_core.functions import shapes as shapes_functions
-from flow_core.op import Op
+from flow_core.op import CACHE_SIZE, Op, interceptor, recorder
 from flow_core.ops import binary, creation, elementwise, index, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
+
+new = object.__new__
 
 
 def operators(op, reflected):
@@ -36,6 +40,47 @@ def sizes_method(function):
 def reshape(self, shape):
     """The elements in row-major order under another shape; one size may be -1."""
     return shapes.reshape(self, shape=shape)
+
+
+VIEWS = {}  # (spec, sizes as written) -> (spec of the view, reshape's attributes): what view has met before
+
+
+def view(self, *sizes):
+    """A view of the elements in row-major order under another shape, given as sizes or as one sequence; one may be -1.
+
+    ValueError where the memory does not allow a view; reshape copies there.
+    """
+    # Spelled out, since a view costs little more than the names and calls on the way to it.
+    known = VIEWS.get((self.spec, sizes)) if sizes and type(self) is Tensor and type(sizes[0]) is int else None
+    if known is None or interceptor.call is not None:
+        return unknown_view(self, sizes)
+    out = new(Tensor)
+    out.spec, attrs = known
+    try:
+        out.data = self.data.reshape(out.spec.shape, copy=False)
+    except ValueError:
+        return unknown_view(self, sizes)
+    out.requires_grad = False
+    out.grad_fn = None
+    if self.requires_grad and recorder.call is not None:
+        recorder.call(shapes.reshape, (self,), attrs, out)
+    return out
+
+
+def unknown_view(self, sizes):
+    """view the long way; remembers it."""
+    shape = creation.sizes(sizes)
+    out = shapes.reshape(self, shape=shape)
+    if type(self) is Tensor:
+        if self.spec.size and not np.may_share_memory(self.data, out.data):
+            raise ValueError(
+                f"view: the elements of {self.spec} do not lie in memory as a view of shape {out.shape} needs; use reshape, which copies"
+            )
+        if all(type(n) is int for n in sizes):
+            if len(VIEWS) >= CACHE_SIZE:
+                VIEWS.clear()
+            VIEWS[self.spec, sizes] = out.spec, {"shape": out.shape}
+    return out
 
 
 def permute(self, dims):
@@ -134,7 +179,7 @@ METHODS = {
     "T": property(transposed),
     "mT": property(transposed),
     "reshape": sizes_method(reshape),
-    "view": sizes_method(reshape),
+    "view": view,
     "permute": sizes_method(permute),
     "expand": sizes_method(expand),
     "to": to,
