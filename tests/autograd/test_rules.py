@@ -16,8 +16,20 @@ OF_THE_WHOLE = {
     "cross_entropy_rows_backward": "cross_entropy_rows",
     "attention_backward": "attention",
 }
-# Of symmetric matrices, of a choice of signs, of factors, or of a second argument alone: test_algebra.py has their laws.
-LAWS_ELSEWHERE = {"zeta", "gammainc", "gammaincc", "cholesky", "cholesky_solve", "eigh", "svd", "qr"}
+# Of symmetric matrices, of a choice of signs, of factors, or of a second argument alone: test_algebra.py has their laws; of complex
+# numbers: test_complex.py has them.
+LAWS_ELSEWHERE = {
+    "zeta",
+    "gammainc",
+    "gammaincc",
+    "cholesky",
+    "cholesky_solve",
+    "eigh",
+    "svd",
+    "qr",
+    "view_as_real",
+    "view_as_complex",
+}
 # Their first outputs alone have a gradient: the others are for their gradients to use.
 FIRST_ONLY = {"layer_norm", "cross_entropy_rows", "attention"}
 REAL = tuple(d for d in DTYPES if d.kind != "c")

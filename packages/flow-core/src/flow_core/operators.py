@@ -1,9 +1,19 @@
 """Python operators and tensor methods in terms of ops, attached to every tensor-like class: Tensor here, others by their owners."""
 
-from flow_core.device import as_device
-from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
-from flow_core.dtype import bfloat16 as bfloat16_type
-from flow_core.functions import algebra, indexing, pointwise, reduction
+from flow_core.functions import (
+    algebra,
+    complex,
+    copies,
+    draws,
+    facts,
+    indexing,
+    layouts,
+    pointwise,
+    reduction,
+)
+from flow_core.functions import (
+    creation as creation_functions,
+)
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import Op
 from flow_core.ops import binary, creation, elementwise, index, inplace, linalg, nn, reduce, unary
@@ -48,32 +58,6 @@ def expand(self, shape):
     return shapes.expand(self, shape=shape)
 
 
-def cast_to(dtype):
-    def method(self):
-        return to(self, dtype)
-
-    method.__doc__ = f"The tensor in {dtype}; itself if it has that type."
-    return method
-
-
-def to(self, *args, dtype=None, device=None):
-    """The tensor in another dtype or on another device, given by position or name; itself if nothing changes."""
-    for arg in args:
-        if isinstance(arg, str) and arg.split(":")[0] in ("cpu", "cuda"):
-            device = arg
-        else:
-            dtype = arg
-    as_device(device)
-    if dtype is None or as_dtype(dtype) is self.dtype:
-        return self
-    return elementwise.cast(self, dtype=as_dtype(dtype))
-
-
-def type_as(self, other):
-    """The tensor in the dtype of `other`."""
-    return to(self, other.dtype)
-
-
 def contiguous(self):
     """The tensor with its elements in row-major order in memory; itself if they are."""
     return self if self.is_contiguous() else clone(self)
@@ -87,11 +71,6 @@ def clone(self):
 def transposed(self):
     """The matrix transposed; of a tensor of more dims, the last two exchanged."""
     return shapes.transpose(self, dim0=-2, dim1=-1)
-
-
-def size(self, dim=None):
-    """The shape, or the size of one dim."""
-    return self.shape if dim is None else self.shape[dim]
 
 
 def no_operand(other):
@@ -136,19 +115,8 @@ METHODS = {
     "view": sizes_method(reshape),
     "permute": sizes_method(permute),
     "expand": sizes_method(expand),
-    "to": to,
-    "type_as": type_as,
-    "float": cast_to(float32),
-    "double": cast_to(float64),
-    "half": cast_to(float16),
-    "bfloat16": cast_to(bfloat16_type),
-    "long": cast_to(int64),
-    "int": cast_to(int32),
-    "bool": cast_to(bool_),
     "contiguous": contiguous,
     "clone": clone,
-    "size": size,
-    "dim": lambda self: self.ndim,
 }
 # Ops and functions of ops whose first argument is the tensor: as methods they have their own names.
 FUNCTIONS = [
@@ -168,9 +136,24 @@ FUNCTIONS = [
 ]
 
 
+MODULES = (
+    algebra,
+    indexing,
+    pointwise,
+    reduction,
+    shapes_functions,
+    complex,
+    copies,
+    creation_functions,
+    draws,
+    facts,
+    layouts,
+)
+
+
 def attach(cls):
     """Gives `cls` the operators and methods."""
-    for module in (algebra, indexing, pointwise, reduction, shapes_functions):
+    for module in MODULES:
         for name, method in module.METHODS.items():
             setattr(cls, name, method)
     for name, method in METHODS.items():
@@ -180,3 +163,5 @@ def attach(cls):
 
 
 attach(Tensor)
+for name, method in layouts.MEMORY.items():
+    setattr(Tensor, name, method)

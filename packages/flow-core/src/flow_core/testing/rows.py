@@ -9,6 +9,7 @@ from flow_core.tensor import from_numpy
 from flow_core.testing.algebra import ALGEBRA
 from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
+from flow_core.testing.layouts import LAYOUTS
 from flow_core.testing.pointwise import POINTWISE, unary
 from flow_core.testing.windows import WINDOWS
 
@@ -274,6 +275,7 @@ CALLS = {
     **POINTWISE,
     **ALONG,
     **ALGEBRA,
+    **LAYOUTS,
     **WINDOWS,
     "cast": cast,
     "where": where,
