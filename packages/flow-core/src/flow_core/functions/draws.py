@@ -163,8 +163,13 @@ def binomial(count, prob, *, generator=None):
     u = unit(spec.shape, generator)
     inner = (n > 0) & (p > 0) & (p < 1)
     n1, p1 = np.where(inner, n, 1), np.where(inner, p, 0.5)
-    found = least(u, lambda u: special.bdtrik(u, n1, p1), lambda k: special.bdtr(k, n1, p1))
+    found = least(u, lambda u: special.bdtrik(u, n1, p1), lambda k: at_most(k, n1, p1))
     return flat(from_numpy(np.asarray(np.where(inner, np.minimum(found, n1), n * p), spec.dtype)), count, prob)
+
+
+def at_most(k, n, p):
+    """The probability of k successes or fewer of n: an incomplete beta function (Abramowitz and Stegun 26.5.7)."""
+    return np.where(k >= n, 1.0, special.betainc(np.maximum(n - k, 1), k + 1, 1 - p))
 
 
 def least(u, inverse, distribution):
