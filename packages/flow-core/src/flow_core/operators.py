@@ -2,10 +2,22 @@
 
 import numpy as np
 
-from flow_core.device import as_device
-from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
-from flow_core.dtype import bfloat16 as bfloat16_type
-from flow_core.functions import algebra, arithmetic, indexing, overwriting, pointwise, reduction, running, statistics
+from flow_core.functions import (
+    algebra,
+    arithmetic,
+    complex,
+    copies,
+    draws,
+    facts,
+    indexing,
+    layouts,
+    overwriting,
+    pointwise,
+    reduction,
+    running,
+    statistics,
+)
+from flow_core.functions import creation as creation_functions
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import CACHE_SIZE, Op, interceptor, recorder
 from flow_core.ops import binary, creation, elementwise, index, linalg, nn, reduce, unary
@@ -93,32 +105,6 @@ def expand(self, shape):
     return shapes.expand(self, shape=shape)
 
 
-def cast_to(dtype):
-    def method(self):
-        return to(self, dtype)
-
-    method.__doc__ = f"The tensor in {dtype}; itself if it has that type."
-    return method
-
-
-def to(self, *args, dtype=None, device=None):
-    """The tensor in another dtype or on another device, given by position or name; itself if nothing changes."""
-    for arg in args:
-        if isinstance(arg, str) and arg.split(":")[0] in ("cpu", "cuda"):
-            device = arg
-        else:
-            dtype = arg
-    as_device(device)
-    if dtype is None or as_dtype(dtype) is self.dtype:
-        return self
-    return elementwise.cast(self, dtype=as_dtype(dtype))
-
-
-def type_as(self, other):
-    """The tensor in the dtype of `other`."""
-    return to(self, other.dtype)
-
-
 def contiguous(self):
     """The tensor with its elements in row-major order in memory; itself if they are."""
     return self if self.is_contiguous() else clone(self)
@@ -132,11 +118,6 @@ def clone(self):
 def transposed(self):
     """The matrix transposed; of a tensor of more dims, the last two exchanged."""
     return shapes.transpose(self, dim0=-2, dim1=-1)
-
-
-def size(self, dim=None):
-    """The shape, or the size of one dim."""
-    return self.shape if dim is None else self.shape[dim]
 
 
 def no_operand(other):
@@ -182,19 +163,8 @@ METHODS = {
     "view": view,
     "permute": sizes_method(permute),
     "expand": sizes_method(expand),
-    "to": to,
-    "type_as": type_as,
-    "float": cast_to(float32),
-    "double": cast_to(float64),
-    "half": cast_to(float16),
-    "bfloat16": cast_to(bfloat16_type),
-    "long": cast_to(int64),
-    "int": cast_to(int32),
-    "bool": cast_to(bool_),
     "contiguous": contiguous,
     "clone": clone,
-    "size": size,
-    "dim": lambda self: self.ndim,
 }
 # Ops and functions of ops whose first argument is the tensor: as methods they have their own names.
 FUNCTIONS = [
@@ -212,19 +182,28 @@ FUNCTIONS = [
 ]
 
 
+MODULES = (
+    algebra,
+    arithmetic,
+    complex,
+    copies,
+    creation_functions,
+    draws,
+    facts,
+    indexing,
+    layouts,
+    overwriting,
+    pointwise,
+    reduction,
+    running,
+    shapes_functions,
+    statistics,
+)
+
+
 def attach(cls):
     """Gives `cls` the operators and methods."""
-    for module in (
-        algebra,
-        arithmetic,
-        indexing,
-        overwriting,
-        pointwise,
-        reduction,
-        running,
-        shapes_functions,
-        statistics,
-    ):
+    for module in MODULES:
         for name, method in module.METHODS.items():
             setattr(cls, name, method)
     for name, method in METHODS.items():
@@ -234,3 +213,5 @@ def attach(cls):
 
 
 attach(Tensor)
+for name, method in layouts.MEMORY.items():
+    setattr(Tensor, name, method)

@@ -9,6 +9,7 @@ from flow_core.tensor import from_numpy
 from flow_core.testing.algebra import ALGEBRA
 from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
+from flow_core.testing.layouts import LAYOUTS
 from flow_core.testing.pointwise import POINTWISE, unary
 from flow_core.testing.running import RUNNING
 from flow_core.testing.windows import WINDOWS
@@ -276,6 +277,7 @@ CALLS = {
     **ALONG,
     **ALGEBRA,
     **RUNNING,
+    **LAYOUTS,
     **WINDOWS,
     "cast": cast,
     "where": where,

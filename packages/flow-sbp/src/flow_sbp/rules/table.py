@@ -6,6 +6,7 @@ from flow_sbp.rules import (
     along,
     attention,
     binary,
+    complex,
     conv,
     creation,
     elementwise,
@@ -18,6 +19,7 @@ from flow_sbp.rules import (
     running,
     shape,
     special,
+    strided,
     unary,
     window,
 )
@@ -27,6 +29,7 @@ MODULES = (
     along,
     attention,
     binary,
+    complex,
     conv,
     creation,
     elementwise,
@@ -39,6 +42,7 @@ MODULES = (
     running,
     shape,
     special,
+    strided,
     unary,
     window,
 )
@@ -56,7 +60,7 @@ NO_RULE = {
     **dict.fromkeys(
         """inv solve solve_triangular cholesky_solve det cofactor slogdet lu_factor permutation ldl_factor ldl_solve conjugate modulus
         cholesky qr geqrf eigh eig svd pinv matrix_exp fftn ifftn rfftn irfftn hfftn ihfftn irfftn_adjoint rfft_pairs
-        rfft_pairs_adjoint""".split(),
+        rfft_pairs_adjoint strided add_strided""".split(),
         "no rule yet: lay its inputs out as B",
     ),
     "box": "it is what changes layouts",
