@@ -10,7 +10,7 @@ from flow_core.testing import CALLS, FLOATS, calls, examples
 
 VIEWS = ["permute", "transpose", "expand", "split_sizes", "slice_"]  # reshape where the memory allows
 SOMETIMES = ["reshape", "windows"]
-WRITERS = ["copy_", "mul_", "adamw_"]
+WRITERS = ["copy_", "mul_", "adamw_", "put_at_"]
 
 
 def shares(a, b):

@@ -6,7 +6,7 @@ from flow_core.dtype import bfloat16 as bfloat16_type
 from flow_core.functions import algebra, indexing, pointwise, reduction
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import Op
-from flow_core.ops import binary, creation, elementwise, index, inplace, linalg, nn, reduce, unary
+from flow_core.ops import binary, creation, elementwise, inplace, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
 
@@ -128,7 +128,6 @@ METHODS = {
     "__gt__": lambda self, other: elementwise.gt(self, other),
     "__ge__": lambda self, other: elementwise.ge(self, other),
     "__hash__": object.__hash__,
-    "__getitem__": index.getitem,
     "__iter__": iterate,
     "T": property(transposed),
     "mT": property(transposed),

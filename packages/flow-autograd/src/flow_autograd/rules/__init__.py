@@ -11,6 +11,7 @@ from flow_autograd.rules import linalg as linalg
 from flow_autograd.rules import nn as nn
 from flow_autograd.rules import random as random
 from flow_autograd.rules import reduce as reduce
+from flow_autograd.rules import scatter as scatter
 from flow_autograd.rules import shape as shape
 from flow_autograd.rules import solve as solve
 from flow_autograd.rules import special as special

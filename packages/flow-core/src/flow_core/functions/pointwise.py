@@ -218,17 +218,6 @@ def sgn(x):
     return unary.sign(x)
 
 
-def masked_fill(x, mask, value):
-    """x with `value`, a number or a 0-d tensor, where `mask` (bools that broadcast to x) holds."""
-    if mask.dtype is not bool_:
-        raise TypeError(f"masked_fill: mask is {mask.spec}, expected bools")
-    if hasattr(value, "spec") and value.ndim:
-        raise ValueError(f"masked_fill: value is {value.spec}, expected a number or a 0-d tensor")
-    if hasattr(value, "spec"):
-        value = elementwise.cast(value, dtype=x.dtype)
-    return elementwise.where(mask, value, x)
-
-
 def divide(input, other, *, rounding_mode=None):
     """input / other; `rounding_mode` "trunc" rounds towards 0, "floor" down, and keeps integers."""
     if rounding_mode is None:
@@ -268,7 +257,7 @@ greater, greater_equal, less, less_equal, not_equal = (
 )
 
 NEW = """square clamp clamp_min clamp_max relu lerp addcmul addcdiv rsub frac deg2rad rad2deg sinc digamma mvlgamma xlogy nan_to_num
-heaviside isposinf isneginf isclose allclose equal ldexp float_power bitwise_not sgn masked_fill divide absolute negative multiply
+heaviside isposinf isneginf isclose allclose equal ldexp float_power bitwise_not sgn divide absolute negative multiply
 subtract true_divide arccos arccosh arcsin arcsinh arctan arctanh arctan2 fix clip greater greater_equal less less_equal
 not_equal""".split()
 

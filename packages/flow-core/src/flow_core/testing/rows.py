@@ -10,6 +10,7 @@ from flow_core.testing.algebra import ALGEBRA
 from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
 from flow_core.testing.pointwise import POINTWISE, unary
+from flow_core.testing.scatters import SCATTERS
 from flow_core.testing.windows import WINDOWS
 
 
@@ -275,6 +276,7 @@ CALLS = {
     **ALONG,
     **ALGEBRA,
     **WINDOWS,
+    **SCATTERS,
     "cast": cast,
     "where": where,
     "sum": reduction(BOOL, INT, FLOAT, COMPLEX),
