@@ -224,3 +224,18 @@ def test_an_in_place_variant_writes_what_the_function_returns(name):
 def test_what_is_wrong_is_said(call, error, said):
     with pytest.raises(error, match=said):
         call()
+
+
+def test_of_equal_places_the_last_value_stays_whatever_the_layout():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        rows, columns = rng.integers(0, 2, (2, 5, 4))
+        values = rng.normal(size=(4, 5)).T
+        expected = np.zeros((2, 2))
+        for place in np.ndindex(5, 4):
+            expected[rows[place], columns[place]] = values[place]
+        ids = flow.from_numpy(np.asfortranarray(rows)), flow.from_numpy(columns[::-1][::-1])
+        x = flow.zeros(2, 2, dtype=F64)
+        np.testing.assert_array_equal(flow.index_put(x, ids, flow.from_numpy(values)).data, expected)
+        x[ids] = flow.from_numpy(values)
+        np.testing.assert_array_equal(x.data, expected)

@@ -1,8 +1,9 @@
 """Derivatives of flow_core.ops.scatter."""
 
 import flow_core as flow
-from flow_autograd.vjp import defvjp_joint, no_vjp, unbroadcast
+from flow_autograd.vjp import defvjp, defvjp_joint, no_vjp, unbroadcast
 from flow_core.ops import along, scatter
+from flow_core.spec import num_elements
 
 
 def at_rule(g, _out, _x, *ids, dims):
@@ -14,15 +15,27 @@ def add_to_rule(g, _out, _g, *ids, dims, shape):
 
 
 def put_at_rule(g, _out, _x, _src, *ids, dims):
-    """What was overwritten has no gradient; each value has that of its place, one that was overwritten by a later one too."""
+    """What was overwritten has no gradient, be it x's or a value before the last of equal places."""
     values = scatter.at(g, *ids, dims=dims)
+    order = numbered(values.shape)
+    last = scatter.at(scatter.put_at(numbered(_x.shape), order, *ids, dims=dims), *ids, dims=dims) == order
     left = scatter.put_at(g, flow.zeros_like(values), *ids, dims=dims)
-    return left, unbroadcast(values, _src), *[None] * len(ids)
+    return left, unbroadcast(flow.where(last, values, 0.0), _src), *[None] * len(ids)
 
 
-def put_along_rule(g, _out, _x, _src, index, dim):
-    values = along.gather(g, index, dim=dim)
-    return scatter.put_along(g, flow.zeros_like(values), index, dim=dim), values, None
+def numbered(shape):
+    """The int64 places in a tensor of `shape`, in row-major order."""
+    return flow.reshape(flow.arange(num_elements(shape)), shape=shape)
+
+
+def put_along_x(g, _out, _x, _src, index, dim):
+    return scatter.put_along(g, flow.zeros(_src.shape, dtype=g.dtype), index, dim=dim)
+
+
+def put_along_src(g, _out, _x, _src, index, dim):
+    order = numbered(_src.shape)
+    last = along.gather(scatter.put_along(numbered(_x.shape), order, index, dim=dim), index, dim=dim) == order
+    return flow.where(last, along.gather(g, index, dim=dim), 0.0)
 
 
 def combine_rule(g, out, x, src, index, dim, reduce):
@@ -69,6 +82,6 @@ def products(g, out, x, src, index, dim):
 defvjp_joint(scatter.at, at_rule)
 defvjp_joint(scatter.add_to, add_to_rule)
 defvjp_joint(scatter.put_at, put_at_rule)
-defvjp_joint(scatter.put_along, put_along_rule)
+defvjp(scatter.put_along, put_along_x, put_along_src, None)
 defvjp_joint(scatter.combine_along, combine_rule)
 no_vjp("it overwrites its argument and returns nothing", scatter.put_at_)

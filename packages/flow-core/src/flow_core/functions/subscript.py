@@ -62,6 +62,8 @@ def setitem(x, index, value):
 
     ValueError under recording if x or value requires grad: what is overwritten could not be differentiated.
     """
+    if type(x) is not Tensor:  # its slices are copies
+        raise TypeError(f"a {type(x).__name__} does not support item assignment: make a new one, as with slice_scatter")
     refuse_recorded("__setitem__", x, value)
     items = index if type(index) is tuple else (index,)
     basic = normal_index(x, items)

@@ -44,13 +44,16 @@ def landing(shape, dims, places):
 
 
 def selector(name, shape, dims, ids):
-    """The index arrays as numpy takes them; IndexError for one that is not in [-size, size) of its dim."""
+    """The index arrays as numpy takes them; IndexError for one that is not in [-size, size) of its dim.
+
+    They are laid out in row-major order, in which numpy then goes through them: which of the values for one place stays depends on it.
+    """
     out = [slice(None)] * len(shape)
     for d, i in zip(dims, ids, strict=True):
         if i.size and (i.min() < -shape[d] or i.max() >= shape[d]):
             bad = i[(i < -shape[d]) | (i >= shape[d])].flat[0]
             raise IndexError(f"{name}: index {bad} is out of range for dim {d} of size {shape[d]}")
-        out[d] = i if i.dtype == np.intp else i.astype(np.intp)
+        out[d] = np.asarray(i, np.intp, order="C")
     return tuple(out)
 
 
@@ -122,7 +125,7 @@ def put_at_kernel(x, src, /, *ids, dims):
     def run(a, b, *ids):
         chosen = selector("put_at", x.shape, dims, ids)
         out = np.array(a)
-        out[chosen] = b
+        out[chosen] = np.asarray(b, order="C")
         return out
 
     return run
@@ -136,7 +139,7 @@ def put_at(x, src, /, *ids, dims):
 
 def put_at_in_place_kernel(x, src, /, *ids, dims):
     def run(a, b, *ids):
-        a[selector("put_at_", x.shape, dims, ids)] = b
+        a[selector("put_at_", x.shape, dims, ids)] = np.asarray(b, order="C")
         return ()
 
     return run
