@@ -29,12 +29,14 @@ def numbered(shape):
 
 
 def put_along_x(g, _out, _x, _src, index, dim):
-    return scatter.put_along(g, flow.zeros(_src.shape, dtype=g.dtype), index, dim=dim)
+    return scatter.put_along(g, flow.zeros_like(along.gather(g, index, dim=dim)), index, dim=dim)
 
 
 def put_along_src(g, _out, _x, _src, index, dim):
-    order = numbered(_src.shape)
-    last = along.gather(scatter.put_along(numbered(_x.shape), order, index, dim=dim), index, dim=dim) == order
+    """As in put_at_rule; elements that meet in a place differ along `dim` alone, so their number there tells them apart."""
+    order = along.cumsum(flow.ones_like(index), dim=dim)
+    placed = scatter.put_along(flow.full_like(g, 0, dtype=flow.int64), order, index, dim=dim)
+    last = along.gather(placed, index, dim=dim) == order
     return flow.where(last, along.gather(g, index, dim=dim), 0.0)
 
 
