@@ -18,7 +18,7 @@ VIEWS = [
     "view_as_real",
 ]  # reshape where the memory allows
 SOMETIMES = ["reshape", "windows", "strided", "view_as_complex"]
-WRITERS = ["copy_", "mul_", "adamw_"]
+WRITERS = ["copy_", "mul_", "adamw_", "put_at_"]
 
 
 def shares(a, b):

@@ -100,7 +100,6 @@ from flow_core.ops.elementwise import sigmoid as sigmoid
 from flow_core.ops.elementwise import sqrt as sqrt
 from flow_core.ops.elementwise import sub as sub
 from flow_core.ops.elementwise import tanh as tanh
-from flow_core.ops.elementwise import where as where
 from flow_core.ops.index import add_rows as add_rows
 from flow_core.ops.index import slice_backward as slice_backward
 from flow_core.ops.index import take_rows as take_rows

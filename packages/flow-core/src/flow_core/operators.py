@@ -20,7 +20,7 @@ from flow_core.functions import (
 from flow_core.functions import creation as creation_functions
 from flow_core.functions import shapes as shapes_functions
 from flow_core.op import CACHE_SIZE, Op, interceptor, recorder
-from flow_core.ops import binary, creation, elementwise, index, linalg, nn, reduce, unary
+from flow_core.ops import binary, creation, elementwise, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
 
@@ -155,7 +155,6 @@ METHODS = {
     "__gt__": lambda self, other: elementwise.gt(self, other),
     "__ge__": lambda self, other: elementwise.ge(self, other),
     "__hash__": object.__hash__,
-    "__getitem__": index.getitem,
     "__iter__": iterate,
     "T": property(transposed),
     "mT": property(transposed),

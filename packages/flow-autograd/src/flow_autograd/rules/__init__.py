@@ -14,6 +14,7 @@ from flow_autograd.rules import pool as pool
 from flow_autograd.rules import random as random
 from flow_autograd.rules import reduce as reduce
 from flow_autograd.rules import running as running
+from flow_autograd.rules import scatter as scatter
 from flow_autograd.rules import shape as shape
 from flow_autograd.rules import solve as solve
 from flow_autograd.rules import special as special

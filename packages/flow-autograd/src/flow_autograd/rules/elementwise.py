@@ -4,6 +4,7 @@ import math
 
 import flow_core as flow
 from flow_autograd.vjp import defvjp, no_vjp, unbroadcast
+from flow_core.ops import elementwise
 
 defvjp(flow.add, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(g, _y))
 defvjp(flow.sub, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(flow.neg(g), _y))
@@ -75,7 +76,7 @@ defvjp(
     skips=lambda attrs: attrs["dtype"].kind in "biu",
 )
 defvjp(
-    flow.where,
+    elementwise.where,
     None,
     lambda g, _out, condition, _x, _y: unbroadcast(flow.where(condition, g, 0.0), _x),
     lambda g, _out, condition, _x, _y: unbroadcast(flow.where(condition, 0.0, g), _y),

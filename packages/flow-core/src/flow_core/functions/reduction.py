@@ -272,15 +272,8 @@ def argsort(x, dim=-1, descending=False, *, stable=False):
     return along.argsort(x, dim=dim, descending=descending)
 
 
-def gather(x, dim, index):
-    """The elements of x along `dim` that `index` (int64) names: out[i][j] = x[index[i][j]][j] for dim 0; of index's shape."""
-    if CATEGORIES[index.dtype] == 1:
-        index = elementwise.cast(index, dtype=int64)
-    return along.gather(x, index, dim=dim)
-
-
 # The names that flow_core takes over, and those that tensors have as methods.
 __all__ = """prod logsumexp var var_mean std std_mean count_nonzero nansum nanmean argmin max min aminmax sort msort topk kthvalue
-diff trapezoid trapz cumulative_trapezoid cumsum argsort gather""".split()
+diff trapezoid trapz cumulative_trapezoid cumsum argsort""".split()
 FUNCTIONS_ONLY = {"var_mean", "std_mean", "trapezoid", "trapz", "cumulative_trapezoid"}
 METHODS = {**{name: globals()[name] for name in __all__ if name not in FUNCTIONS_ONLY}, "sum_to_size": sum_to_size}

@@ -12,6 +12,7 @@ from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCa
 from flow_core.testing.layouts import LAYOUTS
 from flow_core.testing.pointwise import POINTWISE, unary
 from flow_core.testing.running import RUNNING
+from flow_core.testing.scatters import SCATTERS
 from flow_core.testing.windows import WINDOWS
 
 
@@ -279,6 +280,7 @@ CALLS = {
     **RUNNING,
     **LAYOUTS,
     **WINDOWS,
+    **SCATTERS,
     "cast": cast,
     "where": where,
     "sum": reduction(BOOL, INT, FLOAT, COMPLEX),
