@@ -208,17 +208,6 @@ def bitwise_not(x):
     return binary.bitwise_xor(x, -1 if x.dtype.kind == "i" else 2 ** (8 * x.dtype.itemsize) - 1)
 
 
-def(x, mask, value):
-    """x with `value`, a number or a 0-d tensor, where `mask` (bools that broadcast to x) holds."""
-    if mask.dtype is not bool_:
-        raise TypeError(f"masked_fill: mask is {mask.spec}, expected bools")
-    if hasattr(value, "spec") and value.ndim:
-        raise ValueError(f"masked_fill: value is {value.spec}, expected a number or a 0-d tensor")
-    if hasattr(value, "spec"):
-        value = elementwise.cast(value, dtype=x.dtype)
-    return elementwise.where(mask, value, x)
-
-
 # Second names, of the array world's or PyTorch's own.
 absolute, negative = elementwise.abs, elementwise.neg
 arccos, arccosh, arcsin, arcsinh, arctan, arctanh = (
