@@ -150,6 +150,8 @@ def add_part(grads, waiting, part, g):
     node = part.node
     parts = grads.get(node)
     if parts is None:
+        if node.out is None:
+            node.arguments()  # refuses: it was released
         parts = grads[node] = [None] * len(node.out)
         heappush(waiting, (-node.number, node))
     before = parts[part.index]  # of another Part of the same output: one is made each time the node's output is read

@@ -25,7 +25,8 @@ CACHE_SIZE = 4096
 
 
 class Interceptor(threading.local):
-    """The slot that autocast, profiler and checks share, for each thread: if `call` is set, `call(run, op, tensors, attrs)` is asked instead of `run`."""
+    """The slot that autocast, profiler and checks share, for each thread: if `call` is set, `call(run, op, tensors, attrs)` is asked
+    instead of `run`."""
 
     call = None
 

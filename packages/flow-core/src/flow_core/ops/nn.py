@@ -110,7 +110,7 @@ def gelu_backward_kernel(g, x, /, *, approximate):
     return fused("gelu_backward", x.dtype, {0, 1}, approximate=approximate)
 
 
-@define(gelu_backward_kernel, linear=(0,), elementwise=True)
+@define(gelu_backward_kernel, linear=(0,))
 def gelu_backward(g, x, /, *, approximate="none"):
     """g times the derivative of gelu at x: gelu's gradient."""
     require_float("gelu_backward", g, x)
