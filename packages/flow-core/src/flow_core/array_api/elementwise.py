@@ -23,7 +23,7 @@ def two(name, function):
     """The standard's function `name` of two tensors, or of a tensor and a Python number."""
 
     def elementwise(x1, x2, /):
-        return function(*alike(x1, x2))
+        return function(*lifted(function, *alike(x1, x2)))
 
     elementwise.__name__ = elementwise.__qualname__ = name
     elementwise.__doc__ = function.__doc__
@@ -35,6 +35,17 @@ def alike(x1, x2):
     if not hasattr(x1, "spec") or not hasattr(x2, "spec") or x1.dtype is x2.dtype:
         return x1, x2
     return promoted(x1, x2)
+
+
+def lifted(function, *args):
+    """The arguments, with tensors without dims for the numbers that an op, as PyTorch's, does not take in their place."""
+    numbers = getattr(function, "numbers", (0, 1))
+    if all([hasattr(x, "spec") or i in numbers for i, x in enumerate(args)]):
+        return args
+    like = next((x for x in args if hasattr(x, "spec")), None)
+    if like is None:
+        return args
+    return [x if hasattr(x, "spec") else flow.full((), x, dtype=flow.promote_types(like.dtype, type(x))) for x in args]
 
 
 # The standard's name, and flow's where it is another.
@@ -126,7 +137,7 @@ def floor_divide(x1, x2, /):
         return out
     quotient = flow.div(x1, x2)
     finite = [flow.isfinite(x) if hasattr(x, "spec") else math.isfinite(x) for x in (x1, x2)]
-    return flow.where(flow.logical_xor(*finite), flow.where(flow.isnan(quotient), out, quotient), out)
+    return flow.where(flow.ne(*finite), flow.where(flow.isnan(quotient), out, quotient), out)
 
 
 def nextafter(x1, x2, /):
