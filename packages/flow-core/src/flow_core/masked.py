@@ -15,7 +15,6 @@ from flow_core.functions import statistics as _statistics
 from flow_core.functions.norms import vector_norm as _vector_norm
 from flow_core.ops import along as _along
 from flow_core.ops import binary as _binary
-from flow_core.ops import creation as _creation
 from flow_core.ops import decomposition as _decomposition
 from flow_core.ops import elementwise as _elementwise
 from flow_core.ops import nn as _nn
@@ -65,11 +64,6 @@ def _to(x, dtype):
     return x if dtype is None or as_dtype(dtype) is x.dtype else _elementwise.cast(x, dtype=as_dtype(dtype))
 
 
-def _neutral(x, value):
-    """A 0-d tensor of x's dtype: a Python number would make an int64 result of int8."""
-    return _creation.full((), value, dtype=x.dtype)
-
-
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The sum over `dim`, 0 where nothing is kept. Integers and bools give int64, unless `dtype` says otherwise."""
     kept = _filled("sum", _to(input, dtype), mask, 0)
@@ -95,7 +89,7 @@ def cumprod(input, dim, *, dtype=None, mask=None):
 def _extreme(name, reduce, neutral):
     def function(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         x = _to(input, dtype)
-        kept = _filled(name, x, mask, _neutral(x, neutral(x.dtype)))
+        kept = _filled(name, x, mask, neutral(x.dtype))
         return reduce(kept, dim=_dims(name, input, dim), keepdim=keepdim)
 
     return function
@@ -109,7 +103,7 @@ amin.__doc__ = "The smallest element over `dim`; infinity, or the greatest integ
 
 def _place(name, of, neutral):
     def function(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-        kept = _filled(name, input, mask, _neutral(input, neutral(input.dtype)))
+        kept = _filled(name, input, mask, neutral(input.dtype))
         return _to(of(kept, dim=dim, keepdim=keepdim), input.dtype if dtype is None else dtype)
 
     return function
@@ -165,9 +159,9 @@ def _spread(name, input, dim, unbiased, correction, keepdim, dtype, mask):
     )
     given = input.dtype if dtype is None else as_dtype(dtype)
     dtype = given if CATEGORIES[given] >= 2 else float32
-    x, dims = _to(input, dtype), _dims(name, input, dim)
+    x, dims = _filled(name, _to(input, dtype), mask, 0), _dims(name, input, dim)
     count = _count(name, input, dims, True, mask)
-    total = _reduce.sum(_filled(name, x, mask, 0), dim=dims, keepdim=True)
+    total = _reduce.sum(x, dim=dims, keepdim=True)
     centred = _elementwise.sub(x, _elementwise.div(total, count))
     other = _decomposition.conjugate(centred) if dtype.kind == "c" else centred
     squares = _filled(name, _elementwise.mul(centred, other), mask, 0)

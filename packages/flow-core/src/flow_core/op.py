@@ -152,7 +152,9 @@ class Op:
 
     def call(self, args, attrs):
         """The long way: name the arguments, let the owner of an argument of another kind run the op or run it here, and record."""
-        if attrs and self.keywords:
+        if self.keywords:
+            if len(args) == self.most_tensors + len(self.attr_names) + 1 and "dtype" in self.keywords:
+                args, attrs = args[:-1], {**attrs, "dtype": args[-1]}  # as in softmax(x, dim, dtype)
             for name in attrs:
                 if name in self.keywords:
                     return self.keywords[name](*args, **attrs)

@@ -1,15 +1,24 @@
-"""Sums, differences and quotients with PyTorch's keywords: `alpha`, `rounding_mode`; and softmax with `dtype`.
+"""Sums, differences and quotients with PyTorch's keywords: `alpha`, `rounding_mode`; reductions and softmax with `dtype`.
 
 The ops themselves take none of these: a call that gives one is handed over to a function here.
 """
 
-from flow_core.dtype import CATEGORIES, as_dtype, category, promote
+from flow_core.dtype import CATEGORIES, as_dtype, category
 from flow_core.ops import binary, elementwise, nn, reduce, unary
+from flow_core.spec import SCALAR_SPECS, result_dtype
+
+
+def common_dtype(name, *args):
+    """The dtype that tensors and numbers promote to."""
+    for a in args:
+        if not hasattr(a, "spec") and type(a) not in SCALAR_SPECS:
+            raise TypeError(f"{name}: an argument is a {type(a).__name__}, expected a tensor or a number")
+    return result_dtype([a.spec if hasattr(a, "spec") else SCALAR_SPECS[type(a)] for a in args])
 
 
 def scaled(name, y, alpha, x):
     """alpha * y in the dtype that x and y promote to. TypeError where alpha is of a higher category than that."""
-    dtype = promote(x.dtype if hasattr(x, "spec") else type(x), y.dtype if hasattr(y, "spec") else type(y))
+    dtype = common_dtype(name, x, y)
     if not isinstance(alpha, (bool, int, float, complex)):
         raise TypeError(f"{name}: alpha is {alpha!r}, expected a number")
     if category(type(alpha)) > category(dtype):
@@ -48,8 +57,7 @@ def divide(input, other, *, rounding_mode=None):
         return binary.floor_divide(input, other)
     if rounding_mode != "trunc":
         raise ValueError(f'div: rounding_mode is {rounding_mode!r}, expected None, "trunc" or "floor"')
-    given = [t.dtype if hasattr(t, "spec") else type(t) for t in (input, other)]
-    if category(promote(*given)) != 1:
+    if CATEGORIES[common_dtype("div", input, other)] != 1:
         return unary.trunc(elementwise.div(input, other))
     down = binary.floor_divide(input, other)  # a unit too low where a negative quotient is not whole
     exact = elementwise.eq(elementwise.mul(down, other), input)
@@ -63,10 +71,20 @@ def true_divide(input, other):
 
 
 def with_dtype(op):
-    def function(x, dim, *, dtype=None):
-        return op(x if dtype is None else elementwise.cast(x, dtype=as_dtype(dtype)), dim=dim)
+    """The op, of its input in `dtype`."""
+
+    def function(x, *args, dtype=None, **attrs):
+        return op(x if dtype is None else elementwise.cast(x, dtype=as_dtype(dtype)), *args, **attrs)
 
     return function
+
+
+def sum_in(x, dim=None, keepdim=False, *, dtype=None):
+    """The sum over `dim` in `dtype`, integers too."""
+    if dtype is None:
+        return reduce.sum(x, dim=dim, keepdim=keepdim)
+    total = reduce.sum(elementwise.cast(x, dtype=as_dtype(dtype)), dim=dim, keepdim=keepdim)
+    return total if total.dtype is as_dtype(dtype) else elementwise.cast(total, dtype=as_dtype(dtype))
 
 
 def like_input(name, g, output, input_dtype):
@@ -97,7 +115,8 @@ def log_softmax_backward_data(grad_output, output, dim, input_dtype):
 elementwise.add.keywords["alpha"] = add_scaled
 elementwise.sub.keywords["alpha"] = sub_scaled
 elementwise.div.keywords["rounding_mode"] = divide
-for op in (nn.softmax, nn.log_softmax):
+reduce.sum.keywords["dtype"] = sum_in
+for op in (nn.softmax, nn.log_softmax, reduce.mean):
     op.keywords["dtype"] = with_dtype(op)
 
 subtract, multiply = elementwise.sub, elementwise.mul

@@ -269,7 +269,7 @@ def ormqr(input, tau, other, left=True, transpose=False):
     return adjoint(reflected(input, tau, adjoint(other), forward=not transpose, adjoints=not transpose))
 
 
-def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, tol=None):
+def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number (int64) of singular values above max(atol, rtol * the largest); rtol is max(m, n) * eps unless atol is given."""
     s = magnitudes(A, hermitian)
     atol, rtol = tolerances(A, tol if atol is None else atol, rtol)

@@ -3,7 +3,7 @@
 import builtins
 from typing import NamedTuple
 
-from flow_core.dtype import CATEGORIES, bool_, int64
+from flow_core.dtype import CATEGORIES, as_dtype, bool_, float32, int64
 from flow_core.functions.door import tensors
 from flow_core.ops import along, elementwise, reduce, unary
 from flow_core.ops.complex import view_as_complex, view_as_real
@@ -17,6 +17,13 @@ class ValuesAndIndices(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+
+class MinAndMax(NamedTuple):
+    """What aminmax returns."""
+
+    min: Tensor
+    max: Tensor
 
 
 def require_float(name, x):
@@ -57,7 +64,9 @@ def prod(x, dim=None, keepdim=False, *, dtype=None):
 
 
 def logsumexp(x, dim, keepdim=False):
-    """log(sum(exp(x))) over `dim` without overflow on the way; minus infinity over no elements."""
+    """log(sum(exp(x))) over `dim` without overflow on the way; minus infinity over no elements. Integers give float32."""
+    if CATEGORIES[x.dtype] < 2:
+        x = elementwise.cast(x, dtype=float32)
     require_float("logsumexp", x)
     dims = as_dims("logsumexp", dim, x.ndim)
     if not num_elements([x.shape[d] for d in dims]):
@@ -122,13 +131,15 @@ def count_nonzero(x, dim=None):
     return reduce.sum(elementwise.ne(x, 0), dim=dim)
 
 
-def nansum(x, dim=None, keepdim=False):
-    """The sum over `dim` of the elements that are not NaN."""
+def nansum(x, dim=None, keepdim=False, *, dtype=None):
+    """The sum over `dim` of the elements that are not NaN, in `dtype` if it is given."""
+    x = x if dtype is None else elementwise.cast(x, dtype=as_dtype(dtype))
     return reduce.sum(elementwise.where(elementwise.ne(x, x), 0, x), dim=dim, keepdim=keepdim)
 
 
-def nanmean(x, dim=None, keepdim=False):
-    """The mean over `dim` of the elements that are not NaN; NaN over none."""
+def nanmean(x, dim=None, keepdim=False, *, dtype=None):
+    """The mean over `dim` of the elements that are not NaN, in `dtype` if it is given; NaN over none."""
+    x = x if dtype is None else elementwise.cast(x, dtype=as_dtype(dtype))
     require_float("nanmean", x)
     count = reduce.sum(elementwise.eq(x, x), dim=dim, keepdim=keepdim)
     return elementwise.div(nansum(x, dim, keepdim), elementwise.cast(count, dtype=x.dtype))
@@ -168,8 +179,8 @@ def min(x, dim=None, keepdim=False):
 
 
 def aminmax(x, *, dim=None, keepdim=False):
-    """(amin, amax) over `dim`, one or None for all."""
-    return reduce.amin(x, dim=dim, keepdim=keepdim), reduce.amax(x, dim=dim, keepdim=keepdim)
+    """(min, max) over `dim`, one or None for all."""
+    return MinAndMax(reduce.amin(x, dim=dim, keepdim=keepdim), reduce.amax(x, dim=dim, keepdim=keepdim))
 
 
 def sort(x, dim=-1, descending=False, stable=False):

@@ -6,7 +6,6 @@ from flow_core.dtype import CATEGORIES, float32, float64, int64
 from flow_core.functions.reduction import ValuesAndIndices, kept_shape, rows
 from flow_core.ops import along, binary, creation, decomposition, elementwise, index, linalg, reduce, shape, unary
 from flow_core.spec import as_dim
-from flow_core.tensor import tensor
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -67,8 +66,8 @@ def nanmedian(input, dim=None, keepdim=False):
     return median_along("nanmedian", input, dim, keepdim, True)
 
 
-def checked_quantile(name, input, q, interpolation):
-    """q as a tensor of no dim or one. Errors for dtypes, dims and probabilities that do not fit."""
+def check_quantile(name, input, q, interpolation):
+    """Errors for dtypes, dims and probabilities that do not fit."""
     if input.dtype not in (float32, float64):
         raise TypeError(f"{name}: input is {input.spec}, expected float32 or float64")
     if interpolation not in INTERPOLATIONS:
@@ -76,18 +75,18 @@ def checked_quantile(name, input, q, interpolation):
     if not hasattr(q, "spec"):
         if isinstance(q, bool) or not isinstance(q, (int, float)):
             raise TypeError(f"{name}: q is {q!r}, expected a number or a tensor")
-        q = tensor(float(q), dtype=input.dtype)
-    if q.ndim > 1 or q.dtype is not input.dtype:
+        if not 0 <= q <= 1:
+            raise ValueError(f"{name}: q is {q}, expected a number from 0 to 1")
+    elif q.ndim > 1 or q.dtype is not input.dtype:
         raise ValueError(f"{name}: q is {q.spec}, expected at most one dim and the dtype of input {input.spec}")
-    if not bool(((q.data >= 0) & (q.data <= 1)).all()):
+    elif not bool(((q.data >= 0) & (q.data <= 1)).all()):
         raise ValueError(f"{name}: q is {q.tolist()}, expected numbers from 0 to 1")
     if not input.numel():
         raise ValueError(f"{name}: {input.spec} has no elements")
-    return q
 
 
 def quantiles(name, input, q, dim, keepdim, interpolation, ignore_nan):
-    q = checked_quantile(name, input, q, interpolation)
+    check_quantile(name, input, q, interpolation)
     if dim is not None:
         dim = as_dim(name, dim, input.ndim)
     x, _, dims = rows(name, input, dim)  # (..., n)
@@ -95,14 +94,15 @@ def quantiles(name, input, q, dim, keepdim, interpolation, ignore_nan):
     whole = reduce.sum(elementwise.eq(x, x), dim=-1, keepdim=True)
     last = elementwise.cast(elementwise.sub(whole, 1), dtype=x.dtype)  # (..., 1)
     last = elementwise.where(elementwise.lt(last, 0), 0.0, last)
-    places = elementwise.mul(shape.reshape(q, shape=(q.numel(),)), last)  # (..., number of q)
+    count = q.numel() if hasattr(q, "spec") else 1
+    places = elementwise.mul(last, shape.reshape(q, shape=(count,)) if hasattr(q, "spec") else float(q))  # (..., count)
     if not ignore_nan:  # the greatest place then holds a NaN
         size = x.shape[-1]
         places = elementwise.where(elementwise.eq(whole, size), places, float(size - 1))
     out = picked(ordered, places, interpolation)
-    shaped = shape.reshape(shape.permute(out, dims=(out.ndim - 1, *range(out.ndim - 1))),
-                           shape=(q.numel(), *kept_shape(input, dims, keepdim)))  # fmt: skip
-    return shaped if q.ndim else shape.squeeze(shaped, 0)
+    out = shape.permute(out, dims=(out.ndim - 1, *range(out.ndim - 1)))
+    shaped = shape.reshape(out, shape=(count, *kept_shape(input, dims, keepdim)))
+    return shaped if getattr(q, "ndim", 0) else shape.squeeze(shaped, 0)
 
 
 def picked(ordered, places, interpolation):

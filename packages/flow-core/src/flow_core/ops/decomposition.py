@@ -167,7 +167,11 @@ def pinv(x, /, *, atol, rtol, hermitian=False):
 
 
 def matrix_exp_kernel(x, /):
-    return lambda a: np.asarray(scipy.linalg.expm(a) if a.size else a.copy(), x.dtype)
+    def run(a):
+        with np.errstate(all="ignore"):
+            return np.asarray(scipy.linalg.expm(a) if a.size else a.copy(), x.dtype)
+
+    return run
 
 
 @define(matrix_exp_kernel)

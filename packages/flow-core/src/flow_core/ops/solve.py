@@ -14,6 +14,7 @@ REAL = {float32: float32, float64: float64, complex64: float32, complex128: floa
 
 def check_matrices(name, *specs):
     """TypeError unless the specs have one dtype that LAPACK has, ValueError unless they are matrices."""
+    specs = [getattr(t, "spec", t) for t in specs]  # functions ask with tensors
     for spec in specs:
         if spec.dtype not in DTYPES:
             raise TypeError(f"{name}: {spec} is none of float32, float64, complex64, complex128; cast it first")
@@ -27,7 +28,7 @@ def check_square(name, x):
     """The same for one square matrix, or a batch of them."""
     check_matrices(name, x)
     if x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"{name}: {x} is not square in its last two dims")
+        raise ValueError(f"{name}: {getattr(x, 'spec', x)} is not square in its last two dims")
 
 
 def guarded(name, function):
