@@ -359,35 +359,3 @@ def test_reshaping_without_a_copy_is_a_view_or_refused():
     assert not np.shares_memory(xp.reshape(x, (12,), copy=True).data, x.data)
     with pytest.raises(ValueError, match="copy=False forbids"):
         xp.reshape(x.mT, (12,), copy=False)
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda: xp.squeeze(given(F), 0), ValueError),
-        (lambda: xp.expand_dims(given(F), 3), IndexError),
-        (lambda: xp.expand_dims(given(F), -4), IndexError),
-        (lambda: xp.take(given(F), given(PLACES)), ValueError),
-        (lambda: xp.take(given(T), given(PLACES + 3)), IndexError),
-        (lambda: xp.nonzero(xp.asarray(1)), ValueError),
-        (lambda: xp.matrix_transpose(given(T)), ValueError),
-        (lambda: xp.tril(given(T)), ValueError),
-        (lambda: xp.searchsorted(given(F), given(F)), ValueError),
-        (lambda: xp.searchsorted(given(T), given(T), side="middle"), ValueError),
-        (lambda: xp.vecdot(given(T), given(T[:2])), ValueError),
-        (lambda: xp.matmul(given(T), given(T[:2])), ValueError),
-        (lambda: xp.matmul(xp.asarray(1.0), given(T)), ValueError),
-        (lambda: xp.max(given(F[:0])), ValueError),
-        (lambda: xp.sum(given(F), axis=2), ValueError),
-        (lambda: xp.cumulative_sum(given(F)), ValueError),
-        (lambda: xp.positive(given(B)), TypeError),
-        (lambda: xp.negative(given(B)), TypeError),
-        (lambda: xp.add(given(F), given(T[:3])), ValueError),
-        (lambda: xp.meshgrid(given(T), given(T), indexing="yx"), ValueError),
-        (lambda: xp.zeros((2, -1)), ValueError),
-        (lambda: xp.take_along_axis(given(F), given(PLACES)), ValueError),
-    ],
-)
-def test_what_the_standard_forbids_is_refused(call, error):
-    with pytest.raises(error):
-        call()

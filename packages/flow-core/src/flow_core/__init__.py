@@ -30,8 +30,8 @@ from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
 from flow_core.functions.running import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
-from flow_core.functions.statistics import *  # noqa: F403
 from flow_core.functions.space import *  # noqa: F403
+from flow_core.functions.statistics import *  # noqa: F403
 from flow_core.interchange import as_tensor as as_tensor
 from flow_core.interchange import asarray as asarray
 from flow_core.interchange import from_dlpack as from_dlpack
