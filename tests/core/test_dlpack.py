@@ -4,6 +4,8 @@ import ctypes
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import flow_core as flow
 from flow_core import dlpack
@@ -40,6 +42,17 @@ def test_a_tensor_taken_from_a_tensor_shares_its_memory(dtype):
         assert y.tolist() == given.tolist()
     flow.from_dlpack(x).data[0, 0] = 1
     assert x.tolist()[0][0] == 1
+
+
+@given(st.sampled_from(DTYPES), st.lists(st.integers(0, 3), max_size=4), st.randoms())
+def test_every_shape_and_order_of_dims_travels(dtype, shape, random):
+    x = flow.from_numpy(np.arange(int(np.prod(shape))).reshape(shape).astype(dtype))
+    dims = list(range(x.ndim))
+    random.shuffle(dims)
+    x = x.permute(dims) if dims else x
+    y = flow.from_dlpack(x)
+    assert y.spec is x.spec
+    assert y.tolist() == x.tolist()
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d is not flow.bfloat16], ids=str)
