@@ -34,12 +34,12 @@ class Old:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_tensor_taken_from_a_tensor_shares_its_memory(dtype):
     x = sample(dtype)
-    for given in (x, x.mT, x[:, ::2], x[1:], flow.from_numpy(x.data[0, 0, ...])):
-        y = flow.from_dlpack(given)
-        assert y.spec is given.spec
-        assert y.data.strides == given.data.strides
-        assert np.shares_memory(y.data, given.data)
-        assert y.tolist() == given.tolist()
+    for source in (x, x.mT, x[:, ::2], x[1:], flow.from_numpy(x.data[0, 0, ...])):
+        y = flow.from_dlpack(source)
+        assert y.spec is source.spec
+        assert y.data.strides == source.data.strides
+        assert np.shares_memory(y.data, source.data)
+        assert y.tolist() == source.tolist()
     flow.from_dlpack(x).data[0, 0] = 1
     assert x.tolist()[0][0] == 1
 
