@@ -17,8 +17,20 @@ OF_THE_WHOLE = {
     "attention_backward": "attention",
     "logcumsumexp_backward": "logcumsumexp",
 }
-# Of symmetric matrices, of a choice of signs, of factors, or of a second argument alone: test_algebra.py has their laws.
-LAWS_ELSEWHERE = {"zeta", "gammainc", "gammaincc", "cholesky", "cholesky_solve", "eigh", "svd", "qr"}
+# Of symmetric matrices, of a choice of signs, of factors, or of a second argument alone: test_algebra.py has their laws; of complex
+# numbers: test_complex.py has them.
+LAWS_ELSEWHERE = {
+    "zeta",
+    "gammainc",
+    "gammaincc",
+    "cholesky",
+    "cholesky_solve",
+    "eigh",
+    "svd",
+    "qr",
+    "view_as_real",
+    "view_as_complex",
+}
 # Their first outputs alone have a gradient: the others are for their gradients to use.
 FIRST_ONLY = {"layer_norm", "cross_entropy_rows", "attention"}
 REAL = tuple(d for d in DTYPES if d.kind != "c")

@@ -22,7 +22,7 @@ DRAWS = {
     "uniform": lambda **attrs: flow.uniform(7, 3, **attrs),
     "uniform f64": lambda **attrs: flow.uniform(7, 3, dtype=flow.float64, **attrs),
     "uniform bf16": lambda **attrs: flow.uniform(7, 3, dtype=flow.bfloat16, low=-1, high=1, **attrs),
-    "normal": lambda **attrs: flow.normal(7, 3, **attrs),
+    "normal": lambda **attrs: flow.OPS["normal"](7, 3, **attrs),
     "integers": lambda **attrs: flow.integers(7, 3, low=-5, high=1000, **attrs),
     "dropout": lambda shape, **attrs: flow.dropout_mask(flow.ones(*shape), 7, 3, p=0.5, **attrs),
 }
@@ -142,7 +142,7 @@ def test_no_16_bit_uniform_number_is_1():
 
 def test_normal_numbers_have_the_moments_of_the_normal_distribution():
     n = 200_000
-    z = flow.normal(2, 0, shape=(n,), mean=1, std=2, dtype=flow.float64).data
+    z = flow.OPS["normal"](2, 0, shape=(n,), mean=1, std=2, dtype=flow.float64).data
     u = (z - 1) / 2
     # Six standard errors of the first four moments: their variances are 1, 2, 15, and 96.
     for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):

@@ -9,6 +9,8 @@ from hypothesis import given
 import flow_core as flow
 from flow_core.testing import CALLS, calls, examples
 from flow_core.testing.algebra import ALGEBRA
+from flow_core.testing.layouts import LAYOUTS
+from flow_core.testing.scatters import SCATTERS
 
 F32, F64 = flow.float32, flow.float64
 erf = np.vectorize(math.erf, otypes=[float])
@@ -274,13 +276,14 @@ REFERENCE = {
     "arange_from": lambda start, end, step: np.arange(start, end, step),
 }
 # These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, windows in test_windows.py,
-# matrices, transforms and special functions in test_algebra.py, ops that walk along a dim in test_running.py.
+# matrices, transforms and special functions in test_algebra.py, ops that walk along a dim in test_running.py,
+# diagonals and strides in test_layouts.py, places that index tensors name in test_scatter.py.
 RUNNING = {"nextafter", "cumprod", "extreme_so_far", "logcumsumexp", "logcumsumexp_backward", "mode_place"}
 WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place", "put"}
 WINDOWS |= {"window_sum", "spread_windows"}
 RANDOM = {"uniform", "normal", "integers", "dropout_mask"}
 WRITING = {"copy_", "mul_", "adamw_"}
-ELSEWHERE = {*ALGEBRA, *RUNNING, *WINDOWS, *RANDOM, *WRITING}
+ELSEWHERE = {*ALGEBRA, *LAYOUTS, *SCATTERS, *RUNNING, *WINDOWS, *RANDOM, *WRITING}
 
 # The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.
 # Where the arguments are eighths within [-2, 2], sums of up to 64 products are exact, and so is what has no row here.

@@ -8,9 +8,17 @@ import flow_core as flow
 from flow_core.ops.shape import split_sizes
 from flow_core.testing import CALLS, FLOATS, calls, examples
 
-VIEWS = ["permute", "transpose", "expand", "split_sizes", "slice_"]  # reshape where the memory allows
-SOMETIMES = ["reshape", "windows"]
-WRITERS = ["copy_", "mul_", "adamw_"]
+VIEWS = [
+    "permute",
+    "transpose",
+    "expand",
+    "split_sizes",
+    "slice_",
+    "diagonal",
+    "view_as_real",
+]  # reshape where the memory allows
+SOMETIMES = ["reshape", "windows", "strided", "view_as_complex"]
+WRITERS = ["copy_", "mul_", "adamw_", "put_at_"]
 
 
 def shares(a, b):

@@ -19,7 +19,8 @@ MESH = MESHES[2]
 FIRST_ONLY = {"layer_norm", "cross_entropy_rows", "attention"}  # what they return beside their outputs has no gradient
 # Their derivatives, which only second derivatives need, are taken of functions that make plain tensors.
 PLAIN_INSIDE = {"cross_entropy_rows_backward", "attention_backward"}
-DIFFERENTIABLE = sorted(set(TABLE) & set(CALLS) & set(autograd.VJPS) - PLAIN_INSIDE)
+COMPLEX = {"view_as_real", "view_as_complex"}  # the weights of the sum below are real
+DIFFERENTIABLE = sorted(set(TABLE) & set(CALLS) & set(autograd.VJPS) - PLAIN_INSIDE - COMPLEX)
 
 
 @st.composite

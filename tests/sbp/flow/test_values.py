@@ -107,4 +107,6 @@ def refusable(name, laid, args):
     if name == "adamw_":
         n = (len(args) - 3) // 4
         return any(lay.partials for lay in laid[:n]) or laid[: 3 * n] != laid[:n] * 3
+    if name == "put_at_":  # nor to a target that is split: an index names places in all of it
+        return bool(laid[0].partials) or any(laid[0].splits)
     return any(op != "sum" for _, op in laid[0].partials) or (bool(laid[0].partials) and name == "copy_")

@@ -24,7 +24,15 @@ from flow_core.dtype import uint32 as uint32
 from flow_core.dtype import uint64 as uint64
 from flow_core.functions.algebra import *  # noqa: F403
 from flow_core.functions.arithmetic import *  # noqa: F403
+from flow_core.functions.complex import *  # noqa: F403
+from flow_core.functions.copies import *  # noqa: F403
+from flow_core.functions.creation import *  # noqa: F403
+from flow_core.functions.draws import *  # noqa: F403
+from flow_core.functions.facts import *  # noqa: F403
+from flow_core.functions.grids import *  # noqa: F403
 from flow_core.functions.indexing import *  # noqa: F403
+from flow_core.functions.layouts import *  # noqa: F403
+from flow_core.functions.noise import *  # noqa: F403
 from flow_core.functions.normalization import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
@@ -69,13 +77,6 @@ from flow_core.ops.binary import remainder as remainder
 from flow_core.ops.conv import conv as conv
 from flow_core.ops.conv import conv_input as conv_input
 from flow_core.ops.conv import conv_weight as conv_weight
-from flow_core.ops.creation import arange as arange
-from flow_core.ops.creation import full as full
-from flow_core.ops.creation import full_like as full_like
-from flow_core.ops.creation import ones as ones
-from flow_core.ops.creation import ones_like as ones_like
-from flow_core.ops.creation import zeros as zeros
-from flow_core.ops.creation import zeros_like as zeros_like
 from flow_core.ops.elementwise import abs as abs
 from flow_core.ops.elementwise import add as add
 from flow_core.ops.elementwise import cast as cast
@@ -99,7 +100,6 @@ from flow_core.ops.elementwise import sigmoid as sigmoid
 from flow_core.ops.elementwise import sqrt as sqrt
 from flow_core.ops.elementwise import sub as sub
 from flow_core.ops.elementwise import tanh as tanh
-from flow_core.ops.elementwise import where as where
 from flow_core.ops.index import add_rows as add_rows
 from flow_core.ops.index import slice_backward as slice_backward
 from flow_core.ops.index import take_rows as take_rows
@@ -120,7 +120,6 @@ from flow_core.ops.pool import spread_windows as spread_windows
 from flow_core.ops.pool import window_sum as window_sum
 from flow_core.ops.random import dropout_mask as dropout_mask
 from flow_core.ops.random import integers as integers
-from flow_core.ops.random import normal as normal
 from flow_core.ops.random import uniform as uniform
 from flow_core.ops.reduce import all as all
 from flow_core.ops.reduce import amax as amax
@@ -177,13 +176,7 @@ from flow_core.ops.window import pick as pick
 from flow_core.ops.window import place as place
 from flow_core.ops.window import window_argmax as window_argmax
 from flow_core.ops.window import windows as windows
-from flow_core.random import Generator as Generator
-from flow_core.random import default_generator as default_generator
-from flow_core.random import dropout as dropout
-from flow_core.random import manual_seed as manual_seed
-from flow_core.random import rand as rand
-from flow_core.random import randint as randint
-from flow_core.random import randn as randn
+from flow_core.random import *  # noqa: F403
 from flow_core.saving import load as load
 from flow_core.saving import save as save
 from flow_core.spec import TensorSpec as TensorSpec

@@ -1,14 +1,30 @@
 """Python operators and tensor methods in terms of ops, attached to every tensor-like class: Tensor here, others by their owners."""
 
-from flow_core.device import as_device
-from flow_core.dtype import as_dtype, bool_, float16, float32, float64, int32, int64
-from flow_core.dtype import bfloat16 as bfloat16_type
-from flow_core.functions import algebra, arithmetic, indexing, overwriting, pointwise, reduction, running, statistics
+import numpy as np
+
+from flow_core.functions import (
+    algebra,
+    arithmetic,
+    complex,
+    copies,
+    draws,
+    facts,
+    indexing,
+    layouts,
+    overwriting,
+    pointwise,
+    reduction,
+    running,
+    statistics,
+)
+from flow_core.functions import creation as creation_functions
 from flow_core.functions import shapes as shapes_functions
-from flow_core.op import Op
-from flow_core.ops import binary, creation, elementwise, index, linalg, nn, reduce, unary
+from flow_core.op import CACHE_SIZE, Op, interceptor, recorder
+from flow_core.ops import binary, creation, elementwise, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
+
+new = object.__new__
 
 
 def operators(op, reflected):
@@ -38,6 +54,47 @@ def reshape(self, shape):
     return shapes.reshape(self, shape=shape)
 
 
+VIEWS = {}  # (spec, sizes as written) -> (spec of the view, reshape's attributes): what view has met before
+
+
+def view(self, *sizes):
+    """A view of the elements in row-major order under another shape, given as sizes or as one sequence; one may be -1.
+
+    ValueError where the memory does not allow a view; reshape copies there.
+    """
+    # Spelled out, since a view costs little more than the names and calls on the way to it.
+    known = VIEWS.get((self.spec, sizes)) if sizes and type(self) is Tensor and type(sizes[0]) is int else None
+    if known is None or interceptor.call is not None:
+        return unknown_view(self, sizes)
+    out = new(Tensor)
+    out.spec, attrs = known
+    try:
+        out.data = self.data.reshape(out.spec.shape, copy=False)
+    except ValueError:
+        return unknown_view(self, sizes)
+    out.requires_grad = False
+    out.grad_fn = None
+    if self.requires_grad and recorder.call is not None:
+        recorder.call(shapes.reshape, (self,), attrs, out)
+    return out
+
+
+def unknown_view(self, sizes):
+    """view the long way; remembers it."""
+    shape = creation.sizes(sizes)
+    out = shapes.reshape(self, shape=shape)
+    if type(self) is Tensor:
+        if self.spec.size and not np.may_share_memory(self.data, out.data):
+            raise ValueError(
+                f"view: the elements of {self.spec} do not lie in memory as a view of shape {out.shape} needs; use reshape, which copies"
+            )
+        if all(type(n) is int for n in sizes):
+            if len(VIEWS) >= CACHE_SIZE:
+                VIEWS.clear()
+            VIEWS[self.spec, sizes] = out.spec, {"shape": out.shape}
+    return out
+
+
 def permute(self, dims):
     """The dims in another order."""
     return shapes.permute(self, dims=dims)
@@ -46,32 +103,6 @@ def permute(self, dims):
 def expand(self, shape):
     """Dims of size 1, and new leading ones, repeated to `shape`; -1 keeps a size."""
     return shapes.expand(self, shape=shape)
-
-
-def cast_to(dtype):
-    def method(self):
-        return to(self, dtype)
-
-    method.__doc__ = f"The tensor in {dtype}; itself if it has that type."
-    return method
-
-
-def to(self, *args, dtype=None, device=None):
-    """The tensor in another dtype or on another device, given by position or name; itself if nothing changes."""
-    for arg in args:
-        if isinstance(arg, str) and arg.split(":")[0] in ("cpu", "cuda"):
-            device = arg
-        else:
-            dtype = arg
-    as_device(device)
-    if dtype is None or as_dtype(dtype) is self.dtype:
-        return self
-    return elementwise.cast(self, dtype=as_dtype(dtype))
-
-
-def type_as(self, other):
-    """The tensor in the dtype of `other`."""
-    return to(self, other.dtype)
 
 
 def contiguous(self):
@@ -87,11 +118,6 @@ def clone(self):
 def transposed(self):
     """The matrix transposed; of a tensor of more dims, the last two exchanged."""
     return shapes.transpose(self, dim0=-2, dim1=-1)
-
-
-def size(self, dim=None):
-    """The shape, or the size of one dim."""
-    return self.shape if dim is None else self.shape[dim]
 
 
 def no_operand(other):
@@ -129,27 +155,15 @@ METHODS = {
     "__gt__": lambda self, other: elementwise.gt(self, other),
     "__ge__": lambda self, other: elementwise.ge(self, other),
     "__hash__": object.__hash__,
-    "__getitem__": index.getitem,
     "__iter__": iterate,
     "T": property(transposed),
     "mT": property(transposed),
     "reshape": sizes_method(reshape),
-    "view": sizes_method(reshape),
+    "view": view,
     "permute": sizes_method(permute),
     "expand": sizes_method(expand),
-    "to": to,
-    "type_as": type_as,
-    "float": cast_to(float32),
-    "double": cast_to(float64),
-    "half": cast_to(float16),
-    "bfloat16": cast_to(bfloat16_type),
-    "long": cast_to(int64),
-    "int": cast_to(int32),
-    "bool": cast_to(bool_),
     "contiguous": contiguous,
     "clone": clone,
-    "size": size,
-    "dim": lambda self: self.ndim,
 }
 # Ops and functions of ops whose first argument is the tensor: as methods they have their own names.
 FUNCTIONS = [
@@ -167,19 +181,28 @@ FUNCTIONS = [
 ]
 
 
+MODULES = (
+    algebra,
+    arithmetic,
+    complex,
+    copies,
+    creation_functions,
+    draws,
+    facts,
+    indexing,
+    layouts,
+    overwriting,
+    pointwise,
+    reduction,
+    running,
+    shapes_functions,
+    statistics,
+)
+
+
 def attach(cls):
     """Gives `cls` the operators and methods."""
-    for module in (
-        algebra,
-        arithmetic,
-        indexing,
-        overwriting,
-        pointwise,
-        reduction,
-        running,
-        shapes_functions,
-        statistics,
-    ):
+    for module in MODULES:
         for name, method in module.METHODS.items():
             setattr(cls, name, method)
     for name, method in METHODS.items():
@@ -189,3 +212,5 @@ def attach(cls):
 
 
 attach(Tensor)
+for name, method in layouts.MEMORY.items():
+    setattr(Tensor, name, method)

@@ -9,7 +9,7 @@ from flow_autograd import no_grad
 def normal_(tensor, mean=0.0, std=1.0, *, generator=None):
     """Normally distributed numbers."""
     call = (generator or flow.default_generator).next_call()
-    return fill(tensor, flow.normal(*call, shape=tensor.shape, mean=mean, std=std, dtype=tensor.dtype))
+    return fill(tensor, flow.OPS["normal"](*call, shape=tensor.shape, mean=mean, std=std, dtype=tensor.dtype))
 
 
 def uniform_(tensor, low=0.0, high=1.0, *, generator=None):

@@ -2,6 +2,7 @@
 
 from flow_autograd.rules import along as along
 from flow_autograd.rules import binary as binary
+from flow_autograd.rules import complex as complex
 from flow_autograd.rules import conv as conv
 from flow_autograd.rules import decomposition as decomposition
 from flow_autograd.rules import elementwise as elementwise
@@ -13,8 +14,10 @@ from flow_autograd.rules import pool as pool
 from flow_autograd.rules import random as random
 from flow_autograd.rules import reduce as reduce
 from flow_autograd.rules import running as running
+from flow_autograd.rules import scatter as scatter
 from flow_autograd.rules import shape as shape
 from flow_autograd.rules import solve as solve
 from flow_autograd.rules import special as special
+from flow_autograd.rules import strided as strided
 from flow_autograd.rules import unary as unary
 from flow_autograd.rules import window as window

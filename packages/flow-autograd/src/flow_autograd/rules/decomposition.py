@@ -114,7 +114,7 @@ def matrix_exp(g, _out, x):
     return decomposition.matrix_exp(whole)[..., :n, n:]
 
 
-defvjp(decomposition.conjugate, lambda g, _out, _x: g)
+defvjp(decomposition.conjugate, lambda g, _out, _x: decomposition.conjugate(g) if g.dtype.kind == "c" else g)
 defvjp_joint(decomposition.cholesky, cholesky)
 defvjp_joint(decomposition.qr, qr)
 defvjp_joint(decomposition.eigh, eigh)

@@ -4,6 +4,7 @@ import math
 
 import flow_core as flow
 from flow_autograd.vjp import defvjp, no_vjp, unbroadcast
+from flow_core.ops import elementwise
 
 defvjp(flow.add, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(g, _y))
 defvjp(flow.sub, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(flow.neg(g), _y))
@@ -52,7 +53,15 @@ defvjp(
     lambda g, _out, x, y: unbroadcast(share(g, x, y), y.spec),
 )
 defvjp(flow.neg, lambda g, _out, _x: -g)
-defvjp(flow.abs, lambda g, _out, x: flow.where(x > 0, g, flow.where(x < 0, -g, 0.0)))
+
+
+def abs_rule(g, _out, x):
+    if x.dtype.kind == "c":
+        return g * flow.sgn(x)
+    return flow.where(x > 0, g, flow.where(x < 0, -g, 0.0))
+
+
+defvjp(flow.abs, abs_rule)
 defvjp(flow.exp, lambda g, out, _x: g * out)
 defvjp(flow.log, lambda g, _out, x: g / x)
 defvjp(flow.sqrt, lambda g, out, _x: g / (2 * out))
@@ -62,10 +71,12 @@ defvjp(flow.sigmoid, lambda g, out, _x: g * (out * (1 - out)))
 defvjp(flow.erf, lambda g, _out, x: g * (2 / math.sqrt(math.pi) * flow.exp(-(x * x))))
 # Numbers without a fraction have no gradient.
 defvjp(
-    flow.cast, lambda g, _out, _x, dtype: flow.cast(g, dtype=_x.dtype), skips=lambda attrs: attrs["dtype"].kind in "biu"
+    flow.cast,
+    lambda g, _out, _x, dtype: flow.cast(g if _x.dtype.kind == "c" else flow.real(g), dtype=_x.dtype),
+    skips=lambda attrs: attrs["dtype"].kind in "biu",
 )
 defvjp(
-    flow.where,
+    elementwise.where,
     None,
     lambda g, _out, condition, _x, _y: unbroadcast(flow.where(condition, g, 0.0), _x),
     lambda g, _out, condition, _x, _y: unbroadcast(flow.where(condition, 0.0, g), _y),

@@ -11,7 +11,11 @@ defvjp(flow.expand, lambda g, _out, _x, shape: unbroadcast(g, _x))
 
 
 def cat_parts(g, _out, *_tensors, dim):
-    parts = split_sizes(g, sizes=tuple([t.shape[dim] for t in _tensors]), dim=dim)
+    sizes = tuple([t.shape[dim] if t.ndim == g.ndim else 0 for t in _tensors])
+    parts = [
+        part if part.ndim == t.ndim else flow.reshape(part, shape=t.shape)  # a vector of no elements
+        for part, t in zip(split_sizes(g, sizes=sizes, dim=dim), _tensors, strict=True)
+    ]
     return [
         part if part.dtype is t.dtype else flow.cast(part, dtype=t.dtype)
         for part, t in zip(parts, _tensors, strict=True)

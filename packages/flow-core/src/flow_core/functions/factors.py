@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from flow_core.dtype import float32
+from flow_core.functions.noise import randn
 from flow_core.functions.triangles import adjoint, conj, identity, lower, transposed, upper
 from flow_core.ops import creation, decomposition, elementwise, index, linalg, reduce, shape, solve
-from flow_core.random import randn
 
 
 class CholeskyResult(NamedTuple):

@@ -208,22 +208,6 @@ def bitwise_not(x):
     return binary.bitwise_xor(x, -1 if x.dtype.kind == "i" else 2 ** (8 * x.dtype.itemsize) - 1)
 
 
-def sgn(x):
-    """The sign of x, as sign. TypeError for complex numbers."""
-    return unary.sign(x)
-
-
-def masked_fill(x, mask, value):
-    """x with `value`, a number or a 0-d tensor, where `mask` (bools that broadcast to x) holds."""
-    if mask.dtype is not bool_:
-        raise TypeError(f"masked_fill: mask is {mask.spec}, expected bools")
-    if hasattr(value, "spec") and value.ndim:
-        raise ValueError(f"masked_fill: value is {value.spec}, expected a number or a 0-d tensor")
-    if hasattr(value, "spec"):
-        value = elementwise.cast(value, dtype=x.dtype)
-    return elementwise.where(mask, value, x)
-
-
 # Second names, of the array world's or PyTorch's own.
 absolute, negative = elementwise.abs, elementwise.neg
 arccos, arccosh, arcsin, arcsinh, arctan, arctanh = (
@@ -244,7 +228,7 @@ greater, greater_equal, less, less_equal, not_equal = (
 )
 
 NEW = """square clamp clamp_min clamp_max relu lerp addcmul addcdiv frac deg2rad rad2deg sinc digamma mvlgamma xlogy nan_to_num
-heaviside isposinf isneginf isclose allclose equal ldexp float_power bitwise_not sgn masked_fill absolute negative arccos arccosh
+heaviside isposinf isneginf isclose allclose equal ldexp float_power bitwise_not absolute negative arccos arccosh
 arcsin arcsinh arctan arctanh arctan2 fix clip greater greater_equal less less_equal
 not_equal""".split()
 

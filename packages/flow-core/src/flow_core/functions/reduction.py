@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from flow_core.dtype import CATEGORIES, bool_, int64
 from flow_core.ops import along, elementwise, reduce, unary
+from flow_core.ops.complex import view_as_complex, view_as_real
 from flow_core.ops.shape import cat, reshape
 from flow_core.spec import as_dim, as_dims, num_elements
 from flow_core.tensor import Tensor
@@ -80,7 +81,16 @@ def var(x, dim=None, unbiased=None, keepdim=False, *, correction=1):
 
 
 def var_mean(x, dim=None, unbiased=None, keepdim=False, *, correction=1):
-    """(var, mean) over `dim`."""
+    """(var, mean) over `dim`. Of complex numbers, the variance is that of the real parts plus that of the imaginary ones."""
+    if CATEGORIES[x.dtype] == 3:
+        parts = view_as_real(x)
+        dims = (
+            tuple(range(x.ndim)) if dim is None or isinstance(dim, bool) or dim == () else as_dims("var", dim, x.ndim)
+        )
+        if isinstance(dim, bool):
+            unbiased = dim
+        spread, mean = var_mean(parts, dims, unbiased=unbiased, correction=correction, keepdim=keepdim)
+        return reduce.sum(spread, dim=-1), view_as_complex(mean)
     require_float("var", x)
     dim, unbiased = named(dim, unbiased)
     if unbiased is not None:
@@ -204,7 +214,9 @@ def sum_to_size(x, *size):
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, x.shape[lead:], strict=True)):
         raise ValueError(f"sum_to_size: size {size} does not broadcast to {x.spec}")
     dims = (*range(lead), *[lead + d for d, n in enumerate(size) if n == 1 and x.shape[lead + d] != 1])
-    return reshape(reduce.sum(x, dim=dims, keepdim=True), shape=size) if dims else x
+    if not dims:
+        return x if size else reduce.sum(x)
+    return reshape(reduce.sum(x, dim=dims, keepdim=True), shape=size)
 
 
 def diff(x, n=1, dim=-1):
@@ -260,15 +272,8 @@ def argsort(x, dim=-1, descending=False, *, stable=False):
     return along.argsort(x, dim=dim, descending=descending)
 
 
-def gather(x, dim, index):
-    """The elements of x along `dim` that `index` (int64) names: out[i][j] = x[index[i][j]][j] for dim 0; of index's shape."""
-    if CATEGORIES[index.dtype] == 1:
-        index = elementwise.cast(index, dtype=int64)
-    return along.gather(x, index, dim=dim)
-
-
 # The names that flow_core takes over, and those that tensors have as methods.
 __all__ = """prod logsumexp var var_mean std std_mean count_nonzero nansum nanmean argmin max min aminmax sort msort topk kthvalue
-diff trapezoid trapz cumulative_trapezoid cumsum argsort gather""".split()
+diff trapezoid trapz cumulative_trapezoid cumsum argsort""".split()
 FUNCTIONS_ONLY = {"var_mean", "std_mean", "trapezoid", "trapz", "cumulative_trapezoid"}
 METHODS = {**{name: globals()[name] for name in __all__ if name not in FUNCTIONS_ONLY}, "sum_to_size": sum_to_size}

@@ -1,10 +1,9 @@
 """Functions that arrange dims, in terms of ops."""
 
-import math
-
 from flow_core.ops import elementwise
 from flow_core.ops import shape as shapes
 from flow_core.ops.creation import arange, full, sizes
+from flow_core.ops.decomposition import conjugate
 from flow_core.ops.index import slice_
 from flow_core.spec import as_dim, as_dims, num_elements
 from flow_core.spec import broadcast_shapes as common_shape
@@ -73,10 +72,18 @@ def movedim(x, source, destination):
 
 
 def adjoint(x):
-    """The matrices of the last two dims transposed; TypeError for complex numbers, which would have to be conjugated."""
-    if x.dtype.kind == "c":
-        raise TypeError(f"adjoint: {x.spec} holds complex numbers, whose conjugates are not made here yet")
-    return shapes.transpose(x, dim0=-2, dim1=-1)
+    """The matrices of the last two dims transposed, and conjugated where they are complex. ValueError for vectors."""
+    if x.ndim == 1:
+        raise ValueError(f"adjoint: {x.spec} has 1 dim, expected 2 or more, or none")
+    turned = shapes.transpose(x, dim0=-2, dim1=-1) if x.ndim else x
+    return conjugate(turned) if x.dtype.kind == "c" else turned
+
+
+def hermitian(x):
+    """The adjoint of a matrix or a number; ValueError for other numbers of dims."""
+    if x.ndim not in (0, 2):
+        raise ValueError(f"H: {x.spec} has {x.ndim} dims, expected 2 or none; use mH for batches of matrices")
+    return adjoint(x)
 
 
 def t(x):
@@ -116,6 +123,8 @@ def roll(x, shifts, dims=None):
     dims = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if len(dims) != len(shifts):
         raise ValueError(f"roll: {len(shifts)} shifts and {len(dims)} dims given")
+    if dims and not x.ndim:
+        raise IndexError(f"roll: dims {dims} of a 0-d tensor")
     for shift, dim in zip(shifts, dims, strict=True):
         dim = as_dim("roll", dim, x.ndim)
         size = x.shape[dim] if x.ndim else 0
@@ -288,8 +297,13 @@ def meshgrid(*tensors, indexing="ij"):
     )
 
 
-def linspace(start, end, steps, *, dtype=None, device=None):
-    """`steps` numbers evenly from `start` to `end`, both included."""
+def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
+    """`steps` numbers evenly from `start` to `end` (numbers or 0-d tensors), both included."""
+    start, end = (v.item() if hasattr(v, "spec") else v for v in (start, end))
+    return line(start, end, steps, dtype, device).requires_grad_(requires_grad)
+
+
+def line(start, end, steps, dtype, device):
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
         raise ValueError(f"linspace: steps is {steps!r}, expected an int of 0 or more")
     if steps == 1:
@@ -298,10 +312,10 @@ def linspace(start, end, steps, *, dtype=None, device=None):
     return elementwise.cast(elementwise.add(steps_up, float(start)), dtype=dtype or "float32")
 
 
-def logspace(start, end, steps, base=10.0, *, dtype=None, device=None):
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
     """`steps` numbers from base^start to base^end, evenly in the exponent."""
-    powers = elementwise.mul(linspace(start, end, steps, dtype="float64", device=device), math.log(base))
-    return elementwise.cast(elementwise.exp(powers), dtype=dtype or "float32")
+    powers = elementwise.pow(float(base), linspace(start, end, steps, dtype="float64", device=device))
+    return elementwise.cast(powers, dtype=dtype or "float32").requires_grad_(requires_grad)
 
 
 swapaxes = swapdims = shapes.transpose
@@ -317,5 +331,5 @@ METHODS = {
     **{name: globals()[name] for name in METHOD_NAMES},
     "view_as": reshape_as,
     "mH": property(adjoint),
-    "H": property(adjoint),
+    "H": property(hermitian),
 }

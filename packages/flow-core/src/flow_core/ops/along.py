@@ -69,6 +69,13 @@ def beside(shape, dim):
     return tuple([slice(None) if d == dim else slice(n) for d, n in enumerate(shape)])
 
 
+def grid_along(index, dim):
+    """Index arrays, one a dim, that name the places which `index` names along `dim`, each beside itself in the other dims."""
+    grid = list(np.ogrid[tuple([slice(n) for n in index.shape])])
+    grid[dim] = index
+    return tuple(grid)
+
+
 def gather_kernel(x, index, /, *, dim):
     size = x.shape[dim] if x.ndim else 1
 
@@ -92,16 +99,18 @@ def gather(x, index, /, *, dim):
 
 def add_along_kernel(g, index, /, *, dim, shape):
     size = shape[dim] if shape else 1
+    wide = float32 if CATEGORIES[g.dtype] == 2 and g.dtype.itemsize == 2 else g.dtype
 
     def run(a, i):
         check_places("add_along", i, size)
-        out = np.zeros(shape, a.dtype)
+        out = np.zeros(shape, wide)
         if not shape:
-            return np.asarray(out + a)
-        grid = list(np.ogrid[tuple([slice(n) for n in i.shape])])
-        grid[dim] = i
-        np.add.at(out, tuple(grid), a)
-        return out
+            return np.array(a)
+        if i.size:
+            # Flat, since numpy adds fastest in one dim.
+            flat = np.ravel_multi_index(grid_along(i, dim), shape).reshape(-1)
+            np.add.at(out.reshape(-1), flat, a.reshape(-1).astype(wide, copy=False))
+        return out.astype(g.dtype, copy=False)
 
     return run
 

@@ -5,6 +5,7 @@ from scipy import special
 
 from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, bool_, category, float32
 from flow_core.op import Checked, Op, define
+from flow_core.ops.complex import PARTS
 from flow_core.spec import ScalarSpec, TensorSpec, broadcast_shapes, result_dtype
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of flow_core.dtype
@@ -17,8 +18,8 @@ def elementwise(
     """Makes the op `name` of a numpy ufunc.
 
     Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT) and of none that
-    the op `refuses`. The output has that dtype, or `result`. `numbers` are the arguments that may be Python numbers. With `quiet`,
-    numpy's warnings about its results (division by zero, invalid values) stay silent.
+    the op `refuses`. The output has that dtype, or `result`, a dtype or a function of it. `numbers` are the arguments that may be
+    Python numbers. With `quiet`, numpy's warnings about its results (division by zero, invalid values) stay silent.
     """
 
     def compute_dtype(specs):
@@ -32,7 +33,7 @@ def elementwise(
         shape = broadcast_shapes(name, *[spec.shape for spec in specs])
         device = one_device(name, specs)
         dtype = compute_dtype(specs)
-        return TensorSpec(shape, result or dtype, device)
+        return TensorSpec(shape, result(dtype) if callable(result) else result or dtype, device)
 
     def kernel(*specs):
         shape = broadcast_shapes(name, *[spec.shape for spec in specs])
@@ -137,7 +138,11 @@ neg = elementwise(
     "neg", np.negative, "-x, of x's shape and dtype; TypeError for bools.", linear=(0,), args="x", refuses=(BOOL,)
 )
 abs = elementwise(
-    "abs", np.abs, "|x|, of x's shape and dtype. TypeError for complex numbers.", args="x", refuses=(COMPLEX,)
+    "abs",
+    np.abs,
+    "|x|, of x's shape and dtype; of complex numbers float32 or float64.",
+    result=lambda dtype: PARTS.get(dtype, dtype),
+    args="x",
 )
 exp = elementwise("exp", np.exp, f"e to the power x. {UNARY}", least=FLOAT, args="x", quiet=True)
 log = elementwise("log", np.log, f"The natural logarithm; NaN below 0. {UNARY}", least=FLOAT, args="x", quiet=True)

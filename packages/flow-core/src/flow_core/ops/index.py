@@ -76,36 +76,43 @@ def slice_backward(g, /, *, index, shape):
     return Checked(g.with_shape(shape), {"index": checked.attrs["index"], "shape": shape})
 
 
-def normal_index(x, index):
-    """The index of x[index] as slice_ takes it, or the tensor of indices that stands alone in it; TypeError for other kinds."""
-    items = index if isinstance(index, tuple) else (index,)
-    num_dims = sum(i is not None and i is not Ellipsis for i in items)
-    if len([i for i in items if i is Ellipsis]) > 1:
-        raise IndexError("an index can have one '...' only")
+def normal_index(x, items):
+    """The items of a basic index (ints, slices, None, ...) as slice_ takes them; None if there are items of other kinds."""
     out = []
     for i in items:
-        if i is Ellipsis:
-            out += [("slice", None, None, None)] * (x.ndim - num_dims)
-        elif isinstance(i, slice):
-            out.append(("slice", *[None if s is None else operator.index(s) for s in (i.start, i.stop, i.step)]))
-            if i.step is not None and operator.index(i.step) == 0:
+        kind = type(i)
+        if kind is int or i is None:
+            out.append(i)
+        elif kind is slice:
+            start, stop, step = i.start, i.stop, i.step
+            out.append(("slice", as_bound(start), as_bound(stop), as_bound(step)))
+            if out[-1][3] == 0:
                 raise ValueError("slice step cannot be zero")
-        elif i is None:
-            out.append(None)
-        elif hasattr(i, "__index__") and not isinstance(i, bool) and getattr(i, "dtype", None) != bool_:
-            out.append(i.__index__())
+        elif i is Ellipsis:
+            if any([j is Ellipsis for j in items[len(out) + 1 :]]):
+                raise IndexError("an index can have one '...' only")
+            rest = normal_index(x, items[len(out) + 1 :])
+            if rest is None:
+                return None
+            num_dims = sum([j is not None for j in (*out, *rest)])
+            return (*out, *[("slice", None, None, None)] * (x.ndim - num_dims), *rest)
         else:
-            raise TypeError(
-                f"an index of {type(i).__name__} is not supported: ints, slices, None, ..., or one integer tensor alone"
-            )
+            return None
     return tuple(out)
 
 
+def as_bound(bound):
+    """A bound of a slice as an int, or None."""
+    return bound if bound is None or type(bound) is int else operator.index(bound)
+
+
 def getitem(x, index):
-    """x[index]: a view for ints, slices, None and ...; for one integer tensor, the rows of x that it names."""
-    if hasattr(index, "spec") and index.ndim:
-        return take_rows(index, x)
-    return slice_(x, index=normal_index(x, index))
+    """x[index] for ints, slices, None and ... in the index: a view. TypeError for other kinds."""
+    items = index if type(index) is tuple else (index,)
+    normal = normal_index(x, items)
+    if normal is None:
+        raise TypeError(f"an index of {[type(i).__name__ for i in items]} is not basic: ints, slices, None and ... are")
+    return slice_(x, index=normal)
 
 
 def check_rows(name, ids, num_rows):
@@ -139,18 +146,25 @@ def take_rows(ids, weight, /):
     return TensorSpec(ids.shape + weight.shape[1:], weight.dtype, weight.device)
 
 
+def summed_rows(rows, ids, num_rows):
+    """An array of `num_rows` rows whose row r is the sum of those `rows` (n, size) where ids (n,) is r."""
+    out = np.zeros((num_rows, rows.shape[1]), rows.dtype)
+    if rows.shape[1] == 1:
+        np.add.at(out[:, 0], ids, rows[:, 0])  # from first to last
+    elif num_rows and rows.size:
+        # Equal ids brought together in their order, so that each row is one sum from first to last: the same bits always.
+        order = np.argsort(ids, kind="stable")
+        names, starts = np.unique(ids[order], return_index=True)
+        out[names] = np.add.reduceat(rows[order], starts, axis=0)
+    return out
+
+
 def add_rows_kernel(g, ids, /, *, num_rows):
     def run(a, i):
         check_rows("add_rows", i, num_rows)
         rest = a.shape[i.ndim :]
-        flat, rows = i.reshape(-1), a.reshape(i.size, num_elements(rest))
-        out = np.zeros((num_rows, rows.shape[1]), a.dtype)
-        if num_rows and rows.size:
-            # Equal ids brought together in their order, so that each row is one sum from first to last: the same bits always.
-            order = np.argsort(flat, kind="stable")
-            names, starts = np.unique(flat[order], return_index=True)
-            out[names] = np.add.reduceat(rows[order], starts, axis=0)
-        return out.reshape(num_rows, *rest)
+        rows = a.reshape(i.size, num_elements(rest))
+        return summed_rows(rows, i.reshape(-1), num_rows).reshape(num_rows, *rest)
 
     return run
 

@@ -92,7 +92,11 @@ def expand(x, /, *, shape):
 
 def cat_kernel(*specs, dim):
     dtype = cat_dtype(specs)
-    return lambda *arrays: np.concatenate(arrays, axis=dim, dtype=dtype, casting="unsafe")
+    ndim = max(spec.ndim for spec in specs)
+    if all(spec.ndim == ndim for spec in specs):
+        return lambda *arrays: np.concatenate(arrays, axis=dim, dtype=dtype, casting="unsafe")
+    joined = [i for i, spec in enumerate(specs) if spec.ndim == ndim]
+    return lambda *arrays: np.concatenate([arrays[i] for i in joined], axis=dim, dtype=dtype, casting="unsafe")
 
 
 def cat_dtype(specs):
@@ -104,20 +108,24 @@ def cat_dtype(specs):
 
 @define(cat_kernel, linear=(...,))
 def cat(*tensors, dim=0):
-    """Tensors joined along `dim`; the other sizes must agree, dtypes promote. Takes a list of tensors, or tensors one by one."""
+    """Tensors joined along `dim`; the other sizes must agree, dtypes promote. Takes a list of tensors, or tensors one by one.
+
+    Vectors of no elements go with tensors of any shape, as nothing.
+    """
     if not tensors:
         raise ValueError("cat: no tensors given")
-    first = tensors[0]
+    joined = [t for t in tensors if t.shape != (0,)] or tensors
+    first = joined[0]
     if first.ndim == 0:
         raise ValueError("cat: 0-d tensors have no dim to join along; use stack")
     dim = as_dim("cat", dim, first.ndim)
-    for other in tensors[1:]:
+    for other in joined[1:]:
         if other.ndim != first.ndim or any(
             a != b for d, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if d != dim
         ):
             raise ValueError(f"cat: {first} and {other} differ in a dim other than dim {dim}")
     shape = list(first.shape)
-    shape[dim] = sum(t.shape[dim] for t in tensors)
+    shape[dim] = sum(t.shape[dim] for t in joined)
     return Checked(first.with_shape(shape).with_dtype(cat_dtype(tensors)), {"dim": dim})
 
 

@@ -71,7 +71,14 @@ ceil = keeping("ceil", np.ceil, "The smallest whole number >= x.")
 floor = keeping("floor", np.floor, "The largest whole number <= x.")
 trunc = keeping("trunc", np.trunc, "x without its fraction.")
 rint = keeping("rint", nearest, "The nearest whole number, the even one of two.")
-sign = keeping("sign", np.sign, "-1, 0 or 1 as x is below, at or above 0; NaN for NaN.")
+sign = elementwise(
+    "sign",
+    lambda x: x.copy() if x.dtype == bool else np.sign(x),
+    "-1, 0 or 1 as x is below, at or above 0; NaN for NaN. Of x's shape and dtype; TypeError for complex numbers.",
+    args="x",
+    quiet=True,
+    refuses=(COMPLEX,),
+)
 
 isfinite = predicate("isfinite", np.isfinite, "True where x is neither infinite nor NaN.")
 isinf = predicate("isinf", np.isinf, "True where x is infinite.")

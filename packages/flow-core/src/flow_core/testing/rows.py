@@ -9,8 +9,10 @@ from flow_core.tensor import from_numpy
 from flow_core.testing.algebra import ALGEBRA
 from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
+from flow_core.testing.layouts import LAYOUTS
 from flow_core.testing.pointwise import POINTWISE, unary
 from flow_core.testing.running import RUNNING
+from flow_core.testing.scatters import SCATTERS
 from flow_core.testing.windows import WINDOWS
 
 
@@ -276,7 +278,9 @@ CALLS = {
     **ALONG,
     **ALGEBRA,
     **RUNNING,
+    **LAYOUTS,
     **WINDOWS,
+    **SCATTERS,
     "cast": cast,
     "where": where,
     "sum": reduction(BOOL, INT, FLOAT, COMPLEX),

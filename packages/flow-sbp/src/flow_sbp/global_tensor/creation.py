@@ -152,7 +152,7 @@ def randn(shape, placement, sbp, *, dtype=flow.float32, generator=None, comm=Non
     """Numbers of the standard normal distribution: those of flow.randn of the same generator, whatever the layout."""
     call = (generator or flow.default_generator).next_call()
     return from_windows(
-        lambda size, window: flow.normal(*call, shape=size, dtype=dtype, window=window),
+        lambda size, window: flow.OPS["normal"](*call, shape=size, dtype=dtype, window=window),
         shape,
         dtype,
         placement,

@@ -47,4 +47,13 @@ def adamw_(*args):
     return [*params * 4, *[None if s is None else whole(s) for s in scalars]]
 
 
-TARGETS = {"copy_": copy_, "mul_": mul_, "adamw_": adamw_}
+def put_at_(x, src, *ids):
+    """Everything whole: an index names places in all of the target. ValueError for a target that is split or partial."""
+    if x != whole(x):
+        raise ValueError(
+            f"put_at_: {x} is not whole on every rank, and an index names places in all of it: lay it out as B"
+        )
+    return [whole(a) for a in (x, src, *ids)]
+
+
+TARGETS = {"copy_": copy_, "mul_": mul_, "adamw_": adamw_, "put_at_": put_at_}

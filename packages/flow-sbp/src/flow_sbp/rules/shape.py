@@ -82,9 +82,11 @@ def expand(x, shape):
 
 
 def cat(*tensors, dim):
-    others = [name for d, name in enumerate(names(tensors[0])) if d != dim]
-    inputs = [[*others[:dim], f"c{i}", *others[dim:]] for i in range(len(tensors))]
-    total = sum(t.shape[dim] for t in tensors)
+    first = max(tensors, key=lambda t: len(t.shape))
+    others = [name for d, name in enumerate(names(first)) if d != dim]
+    joins = [len(t.shape) == len(first.shape) for t in tensors]  # the rest are vectors of no elements
+    inputs = [[*others[:dim], f"c{i}", *others[dim:]] if join else [f"c{i}"] for i, join in enumerate(joins)]
+    total = sum(t.shape[dim] for t, join in zip(tensors, joins, strict=True) if join)
     joined = (tuple(range(len(tensors))),)
     whole = tuple(f"c{i}" for i in range(len(tensors)))
     return Rule(text(inputs, [[*others[:dim], "n", *others[dim:]]]), joined, whole=whole, fresh=(("n", total),))

@@ -6,6 +6,7 @@ from flow_sbp.rules import (
     along,
     attention,
     binary,
+    complex,
     conv,
     creation,
     elementwise,
@@ -16,8 +17,10 @@ from flow_sbp.rules import (
     random,
     reduce,
     running,
+    scatter,
     shape,
     special,
+    strided,
     unary,
     window,
 )
@@ -27,6 +30,7 @@ MODULES = (
     along,
     attention,
     binary,
+    complex,
     conv,
     creation,
     elementwise,
@@ -37,8 +41,10 @@ MODULES = (
     random,
     reduce,
     running,
+    scatter,
     shape,
     special,
+    strided,
     unary,
     window,
 )
@@ -52,11 +58,11 @@ LOCAL = {name: row for module in MODULES for name, row in getattr(module, "LOCAL
 # op name -> why it has no rule
 NO_RULE = {
     **dict.fromkeys(("full", "arange_from", "uniform", "normal", "integers"), "it takes no tensor"),
-    **dict.fromkeys(("copy_", "mul_", "adamw_"), "it writes in place: its layouts are its targets'"),
+    **dict.fromkeys(("copy_", "mul_", "adamw_", "put_at_"), "it writes in place: its layouts are its targets'"),
     **dict.fromkeys(
         """inv solve solve_triangular cholesky_solve det cofactor slogdet lu_factor permutation ldl_factor ldl_solve conjugate modulus
         cholesky qr geqrf eigh eig svd pinv matrix_exp fftn ifftn rfftn irfftn hfftn ihfftn irfftn_adjoint rfft_pairs
-        rfft_pairs_adjoint""".split(),
+        rfft_pairs_adjoint strided add_strided at add_to put_at""".split(),
         "no rule yet: lay its inputs out as B",
     ),
     "box": "it is what changes layouts",
