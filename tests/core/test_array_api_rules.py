@@ -39,6 +39,7 @@ def test_tensors_come_from_what_holds_numbers():
         xp.asarray(x, dtype=xp.float32, copy=False)
     with pytest.raises(ValueError, match="copy=False"):
         xp.asarray([1], copy=False)
+    assert xp.broadcast_shapes((3, 1), (2,), ()) == (3, 2)
     assert xp.empty((2, 0)).spec is xp.empty_like(xp.ones((2, 0))).spec is xp.zeros((2, 0)).spec
     assert xp.empty_like(xp.ones(3), dtype=xp.int8).dtype == xp.int8
 

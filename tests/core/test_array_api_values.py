@@ -45,7 +45,9 @@ BINARY = {
 }
 OWN = set()  # the functions that a test of this file is about
 # Those that test_array_api.py and test_array_api_rules.py are about.
-ELSEWHERE = set("astype can_cast finfo iinfo isdtype result_type asarray from_dlpack empty empty_like".split())
+ELSEWHERE = set(
+    "astype can_cast finfo iinfo isdtype result_type asarray from_dlpack broadcast_shapes empty empty_like".split()
+)
 
 
 def about(*names):
@@ -166,6 +168,7 @@ CALLS = [
     *every("nonzero", F, N, B, C, T),
     *every("searchsorted", (T, T), (T, np.array([[0.0, 2], [9, 5]])), side=["left", "right"]),
     *every("searchsorted", (T[::-1].copy(), T), sorter=[np.array([3, 2, 1, 0])]),
+    *every("isin", (N, U), (F, F[:1]), (N, 0), invert=BOTH),
     *every("where", (B, F, F[:1]), (B, F, np.asarray(0.5)), (B, N, 3), (B, 2.5, F)),
     *every("take", (F, PLACES), (N, PLACES), (B, PLACES), axis=[0, -2]),
     *every("take", (T, PLACES), (T, PLACES[:0])),
@@ -294,14 +297,17 @@ def test_falling_order_keeps_equal_elements_in_theirs():
         check(xp.sort(given(a), axis=0, descending=True), np.take_along_axis(a, places, 0))
 
 
-@about("linalg.eigh", "eigh", "qr", "svd")
+@about("eigh", "eig", "eigvals", "qr", "svd")
 def test_decompositions_multiply_to_what_they_came_from():
     for a in (S, SS, S.astype("float32")):
         x, rtol = given(a), 1e-4 if a.dtype == np.float32 else 1e-10
         w, v = xp.linalg.eigh(x)
         check((v * xp.expand_dims(w, -2)) @ v.mT, a, rtol)
         check(w, np.linalg.eigh(a).eigenvalues, rtol)
-        assert xp.linalg.eigh(x)._fields == ("eigenvalues", "eigenvectors")
+        assert xp.linalg.eigh(x)._fields == xp.linalg.eig(x)._fields == ("eigenvalues", "eigenvectors")
+        w, v = xp.linalg.eig(x)
+        check(v * xp.expand_dims(w, -2), (x @ xp.real(v)).numpy().astype(w.dtype), rtol)
+        check(xp.sort(xp.real(xp.linalg.eigvals(x))), np.linalg.eigvalsh(a), rtol)
     for a in (F, D, C):
         x, rtol = given(a), 1e-4 if a.dtype == np.float32 else 1e-10
         for full in (False, True):
