@@ -40,6 +40,12 @@ def test_nonzero_and_its_kin_name_the_places(shape, dtype, seed):
     assert flow.masked_fill(x, flow.from_numpy(mask), 1).dtype is x.dtype
 
 
+def test_nonzero_static_has_as_many_rows_as_it_is_told():
+    x = flow.tensor([[0, 1], [2, 3]])
+    assert flow.nonzero_static(x, size=2).tolist() == [[0, 1], [1, 0]]
+    assert x.nonzero_static(size=4, fill_value=7).tolist() == [[0, 1], [1, 0], [1, 1], [7, 7]]
+
+
 def test_masks_broadcast():
     x, mask = flow.arange(6).reshape(2, 3), flow.tensor([True, False, True])
     assert flow.masked_select(x, mask).tolist() == [0, 2, 3, 5]
@@ -219,6 +225,9 @@ V, IDS = flow.tensor([1.0, 2.0]), flow.tensor([1, 2])
         (lambda: flow.searchsorted(flow.ones(2, 3), V), ValueError, "leading dims"),
         (lambda: flow.searchsorted(V, V, sorter=IDS), IndexError, "sorter"),
         (lambda: flow.bucketize(V, flow.ones(1, 1)), ValueError, "bucketize: boundaries"),
+        (lambda: flow.bucketize(IDS, V), TypeError, "bucketize: input"),
+        (lambda: flow._segment_reduce(IDS, "sum", lengths=IDS), TypeError, "not of a float type"),
+        (lambda: flow.nonzero_static(IDS, size=-1), ValueError, "nonzero_static: size is -1"),
         (lambda: flow.isin(1, 2), TypeError, "must be a tensor"),
     ],
 )

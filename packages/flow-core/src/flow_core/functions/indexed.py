@@ -78,6 +78,8 @@ def index_reduce(x, dim, index, source, reduce, *, include_self=True):
     """x with the slices of `source` combined with those along `dim` that `index` names, as in scatter_reduce: all but "sum"."""
     if reduce not in REDUCTIONS[1:]:
         raise ValueError(f"index_reduce: reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS[1:])}")
+    if CATEGORIES[x.dtype] == 3 and reduce in ("amax", "amin"):
+        raise TypeError(f"index_reduce: {x.spec} holds complex numbers, which have no order")
     dim, index, source = sources("index_reduce", x, dim, index, source)
     beside = shape.reshape(index, shape=tuple([-1 if d == dim else 1 for d in range(source.ndim)]))
     return combined(x, dim, shape.expand(beside, shape=source.shape), source, reduce, include_self)

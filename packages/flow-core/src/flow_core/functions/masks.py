@@ -6,7 +6,7 @@ from flow_core.dtype import CATEGORIES, bool_, int64
 from flow_core.functions.subscript import plain
 from flow_core.functions.writing import as_value, in_place
 from flow_core.ops import along, elementwise, scatter, shape
-from flow_core.spec import as_shape, broadcast_shapes, num_elements
+from flow_core.spec import as_count, as_shape, broadcast_shapes, num_elements
 from flow_core.tensor import Tensor, from_numpy
 
 
@@ -73,6 +73,15 @@ def nonzero(x, *, as_tuple=False):
     return tuple([from_numpy(i.astype(int64, copy=False)) for i in np.nonzero(np.atleast_1d(array))])
 
 
+def nonzero_static(x, *, size, fill_value=-1):
+    """As nonzero, but always of `size` rows: the first places, and rows of `fill_value` where there are fewer."""
+    size = as_count("nonzero_static", "size", size)
+    places = np.argwhere(plain("nonzero_static", x))[:size]
+    out = np.full((size, x.ndim), fill_value, int64)
+    out[: len(places)] = places
+    return from_numpy(out)
+
+
 def argwhere(x):
     """The places (n, ndim), int64 and in row-major order, of the elements that are not 0."""
     return nonzero(x)
@@ -128,7 +137,17 @@ def one_hot(tensor, num_classes=-1):
 
 FUNCTIONS = {
     f.__name__: f
-    for f in (masked_select, masked_fill, masked_scatter, nonzero, argwhere, where, unravel_index, one_hot)
+    for f in (
+        masked_select,
+        masked_fill,
+        masked_scatter,
+        nonzero,
+        nonzero_static,
+        argwhere,
+        where,
+        unravel_index,
+        one_hot,
+    )
 }
 METHODS = {
     **{name: f for name, f in FUNCTIONS.items() if name not in ("unravel_index", "one_hot", "where")},

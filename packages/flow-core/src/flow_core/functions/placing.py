@@ -132,6 +132,8 @@ def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
     """
     if reduce not in REDUCTIONS:
         raise ValueError(f"scatter_reduce: reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS)}")
+    if CATEGORIES[x.dtype] == 3 and reduce in ("amax", "amin"):
+        raise TypeError(f"scatter_reduce: {x.spec} holds complex numbers, which have no order")
     dim, index, src = operands("scatter_reduce", x, dim, index, src)
     return combined(x, dim, index, src, reduce, include_self)
 

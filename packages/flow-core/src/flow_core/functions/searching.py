@@ -67,7 +67,10 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
     if boundaries.ndim != 1:
         raise ValueError(f"bucketize: boundaries are {boundaries.spec}, expected one dim")
     table, values = plain("bucketize", boundaries), input
-    values = plain("bucketize", input) if hasattr(input, "spec") else input
+    if hasattr(input, "spec"):
+        if input.dtype is not boundaries.dtype:
+            raise TypeError(f"bucketize: input {input.spec} must have the dtype of the boundaries, {boundaries.spec}")
+        values = plain("bucketize", input)
     found = np.searchsorted(table, values, "right" if right else "left")
     return from_numpy(np.asarray(found, int32 if out_int32 else int64))
 

@@ -22,6 +22,8 @@ def _segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, a
     """
     if reduce not in NAMES:
         raise ValueError(f"_segment_reduce: reduce is {reduce!r}, expected one of {', '.join(NAMES)}")
+    if CATEGORIES[data.dtype] != 2:
+        raise TypeError(f"_segment_reduce: {data.spec} is not of a float type")
     if indices is not None or (lengths is None) == (offsets is None):
         raise ValueError("_segment_reduce: give lengths or offsets")
     axis = as_dim("_segment_reduce", axis, data.ndim)
