@@ -166,6 +166,9 @@ def test_rows_are_searched_in_rows():
     assert flow.searchsorted(table[0], 4).item() == 2
     assert flow.bucketize(2.0, flow.tensor([1.0, 3.0])).item() == 1
     assert flow.isin(3, table).item() is True
+    assert flow.isin(flow.tensor([0, 1], dtype=flow.uint8), 256).tolist() == [False, False]
+    assert flow.isin(flow.tensor([0.1, 0.2]), 0.1).tolist() == [True, False]
+    assert flow.isin(flow.tensor([1, 2], dtype=flow.bfloat16), flow.tensor([2])).tolist() == [False, True]
     assert flow.isin(table, 3).tolist()[0] == [False, True, False]
 
 
@@ -228,6 +231,9 @@ V, IDS = flow.tensor([1.0, 2.0]), flow.tensor([1, 2])
         (lambda: flow.bucketize(IDS, V), TypeError, "bucketize: input"),
         (lambda: flow._segment_reduce(IDS, "sum", lengths=IDS), TypeError, "not of a float type"),
         (lambda: flow.nonzero_static(IDS, size=-1), ValueError, "nonzero_static: size is -1"),
+        (lambda: flow.take_along_dim(V, [0]), TypeError, "take_along_dim: indices is a list"),
+        (lambda: flow.take(V, 0), TypeError, "take: index is a int"),
+        (lambda: flow.masked_scatter(V, V > 0, 1.0), TypeError, "masked_scatter: source is a float"),
         (lambda: flow.isin(1, 2), TypeError, "must be a tensor"),
     ],
 )

@@ -3,9 +3,10 @@
 import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_, int64
-from flow_core.functions.subscript import plain
+from flow_core.functions.subscript import plain, require_tensors
 from flow_core.functions.writing import as_value, in_place
 from flow_core.ops import along, elementwise, scatter, shape
+from flow_core.ops.creation import full
 from flow_core.spec import as_count, as_shape, broadcast_shapes, num_elements
 from flow_core.tensor import Tensor, from_numpy
 
@@ -48,6 +49,7 @@ def masked_scatter(x, mask, source):
     ValueError for fewer elements in source than places in the mask.
     """
     check_mask("masked_scatter", mask)
+    require_tensors("masked_scatter", source=source)
     if source.dtype is not x.dtype:
         raise TypeError(f"masked_scatter: source {source.spec} must have the dtype of {x.spec}")
     sizes = broadcast_shapes("masked_scatter", x.shape, mask.shape)
@@ -77,7 +79,7 @@ def nonzero_static(x, *, size, fill_value=-1):
     """As nonzero, but always of `size` rows: the first places, and rows of `fill_value` where there are fewer."""
     size = as_count("nonzero_static", "size", size)
     places = np.argwhere(plain("nonzero_static", x))[:size]
-    out = np.full((size, x.ndim), fill_value, int64)
+    out = np.full((size, x.ndim), full((), fill_value, dtype=int64).item(), int64)
     out[: len(places)] = places
     return from_numpy(out)
 
@@ -109,6 +111,7 @@ def unravel_index(indices, shape):
     flat = plain("unravel_index", indices)
     if flat.size and (flat.min() < 0 or flat.max() >= num_elements(sizes)):
         raise ValueError(f"unravel_index: indices from {flat.min()} to {flat.max()} are out of range for shape {sizes}")
+    flat = flat.astype(np.uint64 if indices.dtype.kind == "u" else int64)  # a size may be beyond a small dtype
     out = []
     for n in reversed(sizes):
         rest = flat // max(n, 1)
