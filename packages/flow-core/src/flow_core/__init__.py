@@ -31,6 +31,7 @@ from flow_core.functions.grids import *  # noqa: F403
 from flow_core.functions.indexing import *  # noqa: F403
 from flow_core.functions.layouts import *  # noqa: F403
 from flow_core.functions.noise import *  # noqa: F403
+from flow_core.functions.overwriting import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403

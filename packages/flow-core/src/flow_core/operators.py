@@ -8,6 +8,7 @@ from flow_core.functions import (
     facts,
     indexing,
     layouts,
+    overwriting,
     pointwise,
     reduction,
 )
@@ -60,12 +61,14 @@ def expand(self, shape):
 
 def contiguous(self):
     """The tensor with its elements in row-major order in memory; itself if they are."""
-    return self if self.is_contiguous() else clone(self)
+    return self if self.is_contiguous() else overwriting.clone(self)
 
 
-def clone(self):
-    """A copy, through which gradients flow."""
-    return elementwise.cast(self, dtype=self.dtype)
+def turned(self):
+    """The dims in the opposite order: of a matrix, its transpose."""
+    if self.ndim == 2:
+        return shapes.transpose(self, dim0=0, dim1=1)
+    return shapes.permute(self, dims=tuple(range(self.ndim))[::-1]) if self.ndim else self
 
 
 def transposed(self):
@@ -109,14 +112,12 @@ METHODS = {
     "__hash__": object.__hash__,
     "__getitem__": index.getitem,
     "__iter__": iterate,
-    "T": property(transposed),
+    "T": property(turned),
     "mT": property(transposed),
     "reshape": sizes_method(reshape),
-    "view": sizes_method(reshape),
     "permute": sizes_method(permute),
     "expand": sizes_method(expand),
     "contiguous": contiguous,
-    "clone": clone,
 }
 # Ops and functions of ops whose first argument is the tensor: as methods they have their own names.
 FUNCTIONS = [
@@ -148,6 +149,7 @@ MODULES = (
     draws,
     facts,
     layouts,
+    overwriting,
 )
 
 
@@ -163,5 +165,5 @@ def attach(cls):
 
 
 attach(Tensor)
-for name, method in layouts.MEMORY.items():
+for name, method in {**layouts.MEMORY, **overwriting.MEMORY}.items():
     setattr(Tensor, name, method)
