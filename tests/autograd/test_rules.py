@@ -15,6 +15,7 @@ OF_THE_WHOLE = {
     "layer_norm_backward": "layer_norm",
     "cross_entropy_rows_backward": "cross_entropy_rows",
     "attention_backward": "attention",
+    "logcumsumexp_backward": "logcumsumexp",
 }
 # Of symmetric matrices, of a choice of signs, of factors, or of a second argument alone: test_algebra.py has their laws; of complex
 # numbers: test_complex.py has them.

@@ -30,6 +30,8 @@ WRONG_ATTRS = (
 
 # Ops that look at elements: ids and targets name rows and classes, ints have no negative powers, steps count from 1.
 LOOK_AT_ELEMENTS = {"take_rows", "add_rows", "cross_entropy_rows", "cross_entropy_rows_backward", "pow", "adamw_"}
+# No integer is divided by 0.
+LOOK_AT_ELEMENTS |= {"fmod", "remainder", "floor_divide"}
 # So do those that a singular matrix stops, or one that is not positive definite, or pivots beyond the rows.
 LOOK_AT_ELEMENTS |= {"inv", "solve", "lu_factor", "ldl_factor", "ldl_solve", "cholesky", "permutation"}
 
@@ -151,7 +153,7 @@ def test_an_error_says_what_was_given_and_what_was_expected(call, error, said):
     [
         (lambda: flow.add(X), "add.x, y.: y is missing"),
         (lambda: flow.add(X, X, X), "add.x, y.: 3 arguments given"),
-        (lambda: flow.add(X, X, alpha=2), "alpha is given twice or is none of its arguments"),
+        (lambda: flow.add(X, X, beta=2), "beta is given twice or is none of its arguments"),
         (lambda: flow.sum(X, 0, dim=0), "dim is given twice"),
         (lambda: flow.softmax(X), "dim"),
         (lambda: flow.add(X, None), "add.*: y is None, expected a tensor"),

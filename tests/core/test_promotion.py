@@ -90,9 +90,19 @@ def test_two_python_numbers_promote_to_the_dtype_that_a_tensor_of_them_has():
         assert promote(a, b) is flow.tensor(max(a, b, key=kinds.index)(1)).dtype
 
 
-def test_the_dims_of_a_tensor_have_no_part_in_promotion():
-    assert (flow.ones(3, dtype=flow.float32) + flow.ones(dtype=flow.float64)).dtype is flow.float64
-    assert (flow.ones(3, dtype=flow.int8) + flow.ones(dtype=flow.int64)).dtype is flow.int64
+@pytest.mark.parametrize("with_dims", DTYPES, ids=str)
+@pytest.mark.parametrize("without", DTYPES, ids=str)
+def test_a_tensor_without_dims_widens_another_only_by_its_category(with_dims, without):
+    x, y = flow.ones(3, dtype=with_dims), flow.ones(dtype=without)
+    if category(without) <= category(with_dims):
+        expected = with_dims
+    elif category(with_dims) == 2:  # to complex: of the float's own width
+        expected = flow.complex128 if with_dims is flow.float64 else flow.complex64
+    else:
+        expected = without
+    for z in (x * y, y * x, flow.where(flow.tensor(True), x, y)):
+        assert z.dtype is expected
+        assert z.data.dtype is expected
 
 
 @pytest.mark.parametrize("dtype", [flow.bool, flow.uint8, flow.int64], ids=str)

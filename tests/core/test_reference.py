@@ -256,6 +256,7 @@ REFERENCE = {
     "linear_weight": linear_weight,
     "linear_input": linear_input,
     "cumsum": lambda x, dim: np.cumsum(x, dim) if x.ndim else x,
+    "frexp": np.frexp,
     "argsort": argsort,
     "gather": gather,
     "add_along": add_along,
@@ -274,9 +275,14 @@ REFERENCE = {
     "arange_from": lambda start, end, step: np.arange(start, end, step),
 }
 # These have laws of their own: the random ones in test_random.py, those that write in test_inplace.py, windows in test_windows.py,
-# matrices, transforms and special functions in test_algebra.py, diagonals and strides in test_layouts.py.
-WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place"}
-ELSEWHERE = {*ALGEBRA, *LAYOUTS, "uniform", "normal", "integers", "dropout_mask", "copy_", "mul_", "adamw_", *WINDOWS}
+# matrices, transforms and special functions in test_algebra.py, ops that walk along a dim in test_running.py,
+# diagonals and strides in test_layouts.py.
+RUNNING = {"nextafter", "cumprod", "extreme_so_far", "logcumsumexp", "logcumsumexp_backward", "mode_place"}
+WINDOWS = {"conv", "conv_input", "conv_weight", "windows", "add_windows", "window_argmax", "pick", "place", "put"}
+WINDOWS |= {"window_sum", "spread_windows"}
+RANDOM = {"uniform", "normal", "integers", "dropout_mask"}
+WRITING = {"copy_", "mul_", "adamw_"}
+ELSEWHERE = {*ALGEBRA, *LAYOUTS, *RUNNING, *WINDOWS, *RANDOM, *WRITING}
 
 # The roundings on the way to an element, each of at most half an epsilon of SIZE, the largest number that is met there.
 # Where the arguments are eighths within [-2, 2], sums of up to 64 products are exact, and so is what has no row here.

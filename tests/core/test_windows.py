@@ -8,7 +8,7 @@ from hypothesis import given
 
 import flow_core as flow
 from flow_core.ops.conv import conv
-from flow_core.ops.window import pick, window_argmax
+from flow_core.ops.window import add_windows, pick, window_argmax, windows
 from flow_core.testing import calls, examples
 
 
@@ -116,6 +116,38 @@ def test_place_adds_elements_by_place(call):
         if where[at] >= 0:
             expected[(*at[:-1], where[at])] += g[at]
     np.testing.assert_array_equal(call.run()[0].data, expected)
+
+
+@examples(40)
+@given(calls("put"))
+def test_put_writes_elements_by_place(call):
+    x, ids = call.args
+    where = np.broadcast_to(ids, x.shape)
+    expected = np.zeros((*x.shape[:-1], call.attrs["n"]), x.dtype)
+    for at in np.ndindex(x.shape):
+        if where[at] >= 0:
+            expected[(*at[:-1], where[at])] = x[at]
+    np.testing.assert_array_equal(call.run()[0].data, expected)
+
+
+@examples(60)
+@given(calls("window_sum", (flow.float64, flow.int64, flow.int8)))
+def test_a_window_sum_is_the_sum_of_the_window(call):
+    (x,), attrs = call.args, call.attrs
+    n = len(attrs["kernel"])
+    view = windows(*call.tensors(), **attrs).data
+    expected = view.sum(axis=tuple(range(view.ndim - n, view.ndim)), dtype=x.dtype if x.dtype.kind == "f" else np.int64)
+    np.testing.assert_array_equal(call.run()[0].data, expected)
+
+
+@examples(60)
+@given(calls("spread_windows", (flow.float64, flow.int64)))
+def test_spread_windows_adds_each_element_to_its_window(call):
+    (g,), attrs = call.tensors(), dict(call.attrs)
+    kernel = attrs.pop("kernel")
+    wide = np.broadcast_to(g.data[(..., *[None] * len(kernel))], (*g.shape, *kernel))
+    expected = add_windows(flow.tensor(wide), **attrs)
+    np.testing.assert_array_equal(call.run()[0].data, expected.data)
 
 
 def test_arguments_that_do_not_fit_are_refused():

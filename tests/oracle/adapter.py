@@ -15,10 +15,10 @@ class Flow:
 
     def __init__(self):
         self.fw = types.SimpleNamespace(
-            **{name: getattr(flow_core, name) for name in dir(flow_core) if not name.startswith("_")}
+            **{name: getattr(flow_core, name) for name in dir(flow_core) if not name.startswith("__")}
         )
         self.fw.nn = types.SimpleNamespace(
-            **{name: getattr(flow_nn, name) for name in dir(flow_nn) if not name.startswith("_")}
+            **{name: getattr(flow_nn, name) for name in dir(flow_nn) if not name.startswith("__")}
         )
         self.fw.nn.functional, self.fw.optim = functional, optim
 

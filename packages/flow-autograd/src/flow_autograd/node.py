@@ -18,18 +18,21 @@ class Node:
     gradient is wanted. `saved` holds the arguments as the rule wants them: a tensor, its spec, or a plain number.
     """
 
-    __slots__ = ("attrs", "edges", "number", "out", "rule", "saved", "time")
+    # _hooks and line stay unset until someone sets them: recording pays only for what it uses.
+    __slots__ = ("_hooks", "attrs", "edges", "line", "number", "out", "rule", "saved", "time")
 
     def __repr__(self):
         return f"<{self.rule.name} {self.number}>"
 
     def arguments(self):
-        """The saved arguments; ValueError if they were released, or if one has been overwritten since."""
+        """The saved arguments, unpacked; ValueError if they were released, or if one has been overwritten since."""
         if self.saved is None:
             raise ValueError(
                 f"backward came to {self.rule.name} a second time, and what it saved was released the first time: "
                 "pass retain_graph=True to the first backward"
             )
+        if self.time is None:
+            return [s.tensor() if type(s) is Packed else s for s in self.saved]
         if clock.time != self.time:
             self.check_unwritten()
         return self.saved
@@ -48,18 +51,42 @@ class Node:
         if not self.rule.keeps_out:
             return self.out
         if type(self.out) is tuple:
-            return tuple([attach_to(t.detach(), Part(self, i)) for i, t in enumerate(self.out)])
-        return attach_to(self.out.detach(), self)
+            return tuple([attach_to(t.detach(), Part(self, i)) for i, t in enumerate(map(unpacked, self.out))])
+        return attach_to(unpacked(self.out).detach(), self)
 
     def release(self):
         """Lets go of what was saved."""
         self.saved = self.out = None
 
 
+class Packed:
+    """A saved tensor as pack hooks left it: what they returned, how to get the tensor back, and where in the graph that stands."""
+
+    __slots__ = ("content", "place", "spec", "unpack")
+
+    def __init__(self, content, unpack, spec, place):
+        self.content = content
+        self.unpack = unpack
+        self.spec = spec
+        self.place = place
+
+    def tensor(self):
+        """The tensor; ValueError if what comes back is another."""
+        t = self.unpack(self.content)
+        if getattr(t, "spec", None) is not self.spec:
+            raise ValueError(f"an unpack hook returned {getattr(t, 'spec', t)!r} for a saved tensor {self.spec}")
+        return t if self.place is None else attach_to(t.detach(), self.place)
+
+
+def unpacked(saved):
+    """A saved tensor, out of its pack if it is in one."""
+    return saved.tensor() if type(saved) is Packed else saved
+
+
 class Part:
     """The place in the graph of one output of a node that has several."""
 
-    __slots__ = ("edges", "index", "node", "number")
+    __slots__ = ("_hooks", "edges", "index", "node", "number")
 
     def __init__(self, node, index):
         self.node = node

@@ -2,6 +2,7 @@
 
 from flow_core import fft as fft
 from flow_core import linalg as linalg
+from flow_core import masked as masked
 from flow_core import signal as signal
 from flow_core import special as special
 from flow_core.device import Device as Device
@@ -22,6 +23,7 @@ from flow_core.dtype import uint16 as uint16
 from flow_core.dtype import uint32 as uint32
 from flow_core.dtype import uint64 as uint64
 from flow_core.functions.algebra import *  # noqa: F403
+from flow_core.functions.arithmetic import *  # noqa: F403
 from flow_core.functions.complex import *  # noqa: F403
 from flow_core.functions.copies import *  # noqa: F403
 from flow_core.functions.creation import *  # noqa: F403
@@ -31,10 +33,18 @@ from flow_core.functions.grids import *  # noqa: F403
 from flow_core.functions.indexing import *  # noqa: F403
 from flow_core.functions.layouts import *  # noqa: F403
 from flow_core.functions.noise import *  # noqa: F403
-from flow_core.functions.overwriting import *  # noqa: F403
+from flow_core.functions.normalization import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
+from flow_core.functions.renaming import *  # noqa: F403
+from flow_core.functions.running import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
+from flow_core.functions.space import *  # noqa: F403
+from flow_core.functions.statistics import *  # noqa: F403
+from flow_core.interchange import as_tensor as as_tensor
+from flow_core.interchange import asarray as asarray
+from flow_core.interchange import from_dlpack as from_dlpack
+from flow_core.interchange import frombuffer as frombuffer
 from flow_core.op import OPS as OPS
 from flow_core.op import Checked as Checked
 from flow_core.op import InPlaceOp as InPlaceOp
@@ -63,6 +73,7 @@ from flow_core.ops.binary import logaddexp2 as logaddexp2
 from flow_core.ops.binary import logical_and as logical_and
 from flow_core.ops.binary import logical_or as logical_or
 from flow_core.ops.binary import logical_xor as logical_xor
+from flow_core.ops.binary import nextafter as nextafter
 from flow_core.ops.binary import remainder as remainder
 from flow_core.ops.conv import conv as conv
 from flow_core.ops.conv import conv_input as conv_input
@@ -107,6 +118,8 @@ from flow_core.ops.nn import layer_norm as layer_norm
 from flow_core.ops.nn import layer_norm_backward as layer_norm_backward
 from flow_core.ops.nn import log_softmax as log_softmax
 from flow_core.ops.nn import softmax as softmax
+from flow_core.ops.pool import spread_windows as spread_windows
+from flow_core.ops.pool import window_sum as window_sum
 from flow_core.ops.random import dropout_mask as dropout_mask
 from flow_core.ops.random import integers as integers
 from flow_core.ops.random import uniform as uniform
@@ -166,7 +179,13 @@ from flow_core.ops.window import place as place
 from flow_core.ops.window import window_argmax as window_argmax
 from flow_core.ops.window import windows as windows
 from flow_core.random import *  # noqa: F403
+from flow_core.saving import load as load
+from flow_core.saving import save as save
 from flow_core.spec import TensorSpec as TensorSpec
 from flow_core.tensor import Tensor as Tensor
 from flow_core.tensor import from_numpy as from_numpy
 from flow_core.tensor import tensor as tensor
+
+# isort: split
+# Built on the names above.
+from flow_core import array_api as array_api

@@ -24,8 +24,9 @@ OPS = {}  # every op by its name
 CACHE_SIZE = 4096
 
 
-class Interceptor:
-    """The slot that autocast, profiler and checks share: if `call` is set, `call(run, op, tensors, attrs)` is asked instead of `run`."""
+class Interceptor(threading.local):
+    """The slot that autocast, profiler and checks share, for each thread: if `call` is set, `call(run, op, tensors, attrs)` is asked
+    instead of `run`."""
 
     call = None
 
@@ -54,14 +55,16 @@ class Op:
     positional-only parameters are the op's tensors, the keyword-only ones its attributes; its docstring is the op's.
     `kernels[device type](*specs, **attrs)` returns the function from arrays to an array or a tuple of arrays.
     `linear` lists the arguments, by index, in which the op is linear, others held; `numbers` those that may be Python numbers;
-    `nones` those that may be None, beside those with a default (..., in these two, is all).
+    `nones` those that may be None, beside those with a default (..., in these two, is all). An `elementwise` op broadcasts its arguments
+    and makes each element of its result from one of each.
     """
 
-    def __init__(self, name, infer, kernels, linear=(), numbers=(), nones=()):
+    def __init__(self, name, infer, kernels, linear=(), numbers=(), nones=(), elementwise=False):
         self.name = self.__name__ = name
         self.infer = infer
         self.kernels = kernels
         self.linear = linear
+        self.elementwise = elementwise
         self.cache = {}
         self.__doc__ = infer.__doc__
         self.__signature__ = inspect.signature(infer)
@@ -73,6 +76,8 @@ class Op:
         self.nones = {*nones, *[i for i, name in enumerate(self.tensor_names) if name in self.optional]}
         self.most_tensors = math.inf if self.variadic else len(self.tensor_names)
         self.attr_names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        # keyword -> function(*args, **attrs): what PyTorch spells as a keyword of this op and is made of several ops.
+        self.keywords = {}
         if OPS.setdefault(name, self) is not self:
             raise ValueError(f"op {name!r} is defined already")
 
@@ -147,6 +152,10 @@ class Op:
 
     def call(self, args, attrs):
         """The long way: name the arguments, let the owner of an argument of another kind run the op or run it here, and record."""
+        if attrs and self.keywords:
+            for name in attrs:
+                if name in self.keywords:
+                    return self.keywords[name](*args, **attrs)
         tensors, attrs = self.bind(args, attrs)
         owner = next((a for a in tensors if hasattr(a, "__flow_op__")), None)
         run = type(self).run if owner is None else owner.__flow_op__
@@ -281,10 +290,10 @@ def as_hashable(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def define(kernel, linear=(), numbers=(), nones=()):
+def define(kernel, linear=(), numbers=(), nones=(), elementwise=False):
     """Decorator that makes an Op of the infer function it stands on, with `kernel` for the CPU; the op takes the function's name."""
 
     def decorate(infer):
-        return Op(infer.__name__.removesuffix("_op"), infer, {"cpu": kernel}, linear, numbers, nones)
+        return Op(infer.__name__.removesuffix("_op"), infer, {"cpu": kernel}, linear, numbers, nones, elementwise)
 
     return decorate

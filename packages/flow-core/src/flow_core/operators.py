@@ -1,7 +1,10 @@
 """Python operators and tensor methods in terms of ops, attached to every tensor-like class: Tensor here, others by their owners."""
 
+import numpy as np
+
 from flow_core.functions import (
     algebra,
+    arithmetic,
     complex,
     copies,
     draws,
@@ -11,15 +14,18 @@ from flow_core.functions import (
     overwriting,
     pointwise,
     reduction,
+    renaming,
+    running,
+    statistics,
 )
-from flow_core.functions import (
-    creation as creation_functions,
-)
+from flow_core.functions import creation as creation_functions
 from flow_core.functions import shapes as shapes_functions
-from flow_core.op import Op
-from flow_core.ops import binary, creation, elementwise, index, inplace, linalg, nn, reduce, unary
+from flow_core.op import CACHE_SIZE, Op, interceptor, recorder
+from flow_core.ops import binary, creation, elementwise, index, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
 from flow_core.tensor import Tensor
+
+new = object.__new__
 
 
 def operators(op, reflected):
@@ -49,6 +55,58 @@ def reshape(self, shape):
     return shapes.reshape(self, shape=shape)
 
 
+VIEWS = {}  # (spec, sizes as written) -> (spec of the view, reshape's attributes): what view has met before
+
+
+def view(self, *sizes, dtype=None):
+    """A view of the elements in row-major order under another shape, given as sizes or as one sequence; one may be -1.
+
+    Given a dtype instead, the memory read as elements of that.
+
+    ValueError where the memory does not allow a view; reshape copies there.
+    """
+    # Spelled out, since a view costs little more than the names and calls on the way to it.
+    known = VIEWS.get((self.spec, sizes)) if sizes and type(self) is Tensor and type(sizes[0]) is int else None
+    if known is None or interceptor.call is not None:
+        return unknown_view(self, sizes, dtype)
+    out = new(Tensor)
+    out.spec, attrs = known
+    try:
+        out.data = self.data.reshape(out.spec.shape, copy=False)
+    except ValueError:
+        return unknown_view(self, sizes, dtype)
+    out.requires_grad = False
+    out.grad_fn = None
+    if self.requires_grad and recorder.call is not None:
+        recorder.call(shapes.reshape, (self,), attrs, out)
+    return out
+
+
+def unknown_view(self, sizes, dtype):
+    """view the long way; remembers it."""
+    if (
+        dtype is None
+        and len(sizes) == 1
+        and not isinstance(sizes[0], (tuple, list))
+        and not hasattr(sizes[0], "__index__")
+    ):
+        (dtype,), sizes = sizes, ()
+    if dtype is not None:
+        return renaming.viewed_as(self, dtype)
+    shape = creation.sizes(sizes)
+    out = shapes.reshape(self, shape=shape)
+    if type(self) is Tensor:
+        if self.spec.size and not np.may_share_memory(self.data, out.data):
+            raise ValueError(
+                f"view: the elements of {self.spec} do not lie in memory as a view of shape {out.shape} needs; use reshape, which copies"
+            )
+        if all(type(n) is int for n in sizes):
+            if len(VIEWS) >= CACHE_SIZE:
+                VIEWS.clear()
+            VIEWS[self.spec, sizes] = out.spec, {"shape": out.shape}
+    return out
+
+
 def permute(self, dims):
     """The dims in another order."""
     return shapes.permute(self, dims=dims)
@@ -61,7 +119,7 @@ def expand(self, shape):
 
 def contiguous(self):
     """The tensor with its elements in row-major order in memory; itself if they are."""
-    return self if self.is_contiguous() else overwriting.clone(self)
+    return self if self.is_contiguous() else renaming.clone(self)
 
 
 def turned(self):
@@ -103,6 +161,7 @@ METHODS = {
     **operators(binary.bitwise_right_shift, "rshift"),
     "__neg__": lambda self: elementwise.neg(self),
     "__abs__": lambda self: elementwise.abs(self),
+    "__pos__": renaming.clone,
     "__eq__": lambda self, other: NotImplemented if no_operand(other) else elementwise.eq(self, other),
     "__ne__": lambda self, other: NotImplemented if no_operand(other) else elementwise.ne(self, other),
     "__lt__": lambda self, other: elementwise.lt(self, other),
@@ -115,6 +174,7 @@ METHODS = {
     "T": property(turned),
     "mT": property(transposed),
     "reshape": sizes_method(reshape),
+    "view": view,
     "permute": sizes_method(permute),
     "expand": sizes_method(expand),
     "contiguous": contiguous,
@@ -128,28 +188,30 @@ FUNCTIONS = [
     *[reduce.__dict__[name] for name in "sum mean amax amin argmax any all".split()],
     *[shapes.__dict__[name] for name in "transpose split chunk squeeze unsqueeze flatten unbind".split()],
     *[op for op in binary.__dict__.values() if isinstance(op, Op)],
-    *[op for op in unary.__dict__.values() if isinstance(op, Op) and op is not unary.polygamma],
+    *[op for op in unary.__dict__.values() if isinstance(op, Op) and op not in (unary.polygamma, unary.frexp)],
     linalg.matmul,
     nn.softmax,
     nn.log_softmax,
-    inplace.copy_,
-    inplace.mul_,
 ]
 
 
 MODULES = (
     algebra,
-    indexing,
-    pointwise,
-    reduction,
-    shapes_functions,
+    arithmetic,
     complex,
     copies,
     creation_functions,
     draws,
     facts,
+    indexing,
     layouts,
     overwriting,
+    pointwise,
+    reduction,
+    renaming,
+    running,
+    shapes_functions,
+    statistics,
 )
 
 
@@ -165,5 +227,5 @@ def attach(cls):
 
 
 attach(Tensor)
-for name, method in {**layouts.MEMORY, **overwriting.MEMORY}.items():
+for name, method in {**layouts.MEMORY, **renaming.MEMORY}.items():
     setattr(Tensor, name, method)

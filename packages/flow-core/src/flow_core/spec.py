@@ -4,7 +4,7 @@ import threading
 import weakref
 
 from flow_core.device import CPU, Device
-from flow_core.dtype import SCALAR_CATEGORIES, short_name
+from flow_core.dtype import SCALAR_CATEGORIES, category, promote, short_name
 
 INTERNED = weakref.WeakValueDictionary()
 INTERNED_LOCK = threading.Lock()
@@ -66,6 +66,36 @@ class ScalarSpec:
 
 
 SCALAR_SPECS = {type: ScalarSpec(type) for type in SCALAR_CATEGORIES}
+
+
+def result_dtype(specs):
+    """The dtype in which an op computes whose arguments promote.
+
+    As PyTorch's result_type: tensors with dims, tensors without and Python numbers promote each among themselves, and each of the latter
+    two changes the result only where it is of a higher category (a 0-d float64 leaves a float32 vector in float32).
+    """
+    dtype = None
+    for tier in (with_dims, without_dims, is_number):
+        here = None
+        for spec in specs:
+            if tier(spec):
+                here = spec.dtype if here is None else promote(here, spec.dtype)
+        if here is not None and (dtype is None or category(here) > category(dtype)):
+            widens = dtype is not None and category(here) == 3 and category(dtype) == 2  # a float keeps its width
+            dtype = here if dtype is None else promote(dtype, complex if widens else here)
+    return promote(dtype, dtype)
+
+
+def with_dims(spec):
+    return type(spec) is not ScalarSpec and bool(spec.shape)
+
+
+def without_dims(spec):
+    return type(spec) is not ScalarSpec and not spec.shape
+
+
+def is_number(spec):
+    return type(spec) is ScalarSpec
 
 
 def num_elements(shape):

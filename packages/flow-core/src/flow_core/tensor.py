@@ -3,8 +3,11 @@
 `requires_grad`, `grad` and `grad_fn` are inert here: flow_autograd gives them their meaning.
 """
 
+import copy as copying
+
 import numpy as np
 
+from flow_core import dlpack
 from flow_core.device import as_device
 from flow_core.dtype import CATEGORIES, SCALAR_DEFAULTS, as_dtype, is_floating
 from flow_core.spec import TensorSpec
@@ -20,8 +23,8 @@ class Tensor:
     is the node of the graph that it came from, None for a leaf.
     """
 
-    # _grad and is_parameter stay unset until someone sets them: an op's result pays only for what it uses.
-    __slots__ = ("__weakref__", "_grad", "data", "grad_fn", "is_parameter", "requires_grad", "spec")
+    # _grad, _hooks and is_parameter stay unset until someone sets them: an op's result pays only for what it uses.
+    __slots__ = ("__weakref__", "_grad", "_hooks", "data", "grad_fn", "is_parameter", "requires_grad", "spec")
     __array_ufunc__ = None  # `array + tensor` is then ours to answer
 
     def __init__(self):
@@ -96,6 +99,46 @@ class Tensor:
     def __array__(self, dtype=None, copy=None):
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
+    def __buffer__(self, flags):
+        # Python asks for it from 3.12 on; before, memoryview(x.numpy()) is the way.
+        return memoryview(self.numpy())
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A DLPack capsule of the memory, shared unless copy is True; BufferError if it requires grad.
+
+        What another library writes there is not counted (flow_core.writes): a backward pass cannot notice it.
+        """
+        if self.requires_grad:
+            raise BufferError(f"__dlpack__: {self.spec} requires grad, which would be lost: export x.detach()")
+        return dlpack.exported(self.data, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self):
+        """The DLPack device that the memory is on: (1, 0), the CPU."""
+        return dlpack.CPU
+
+    def to_device(self, device, /, *, stream=None):
+        """The tensor on a device: itself, for this version has one. ValueError for any other."""
+        as_device(device)
+        if stream is not None:
+            raise ValueError(f"to_device: stream is {stream!r}, expected None on the CPU")
+        return self
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise ValueError(f"deepcopy of {self.spec}, the result of a recorded op: copy x.detach() instead")
+        out = memo[id(self)] = restored(self.data.copy(), self.requires_grad)
+        if self.grad is not None:
+            out.grad = copying.deepcopy(self.grad, memo)
+        if hasattr(self, "is_parameter"):
+            out.is_parameter = self.is_parameter
+        return out
+
+    def __reduce_ex__(self, protocol):
+        # As its array and whether it requires grad; the graph behind it does not travel.
+        if not self.is_leaf:
+            raise ValueError(f"pickle of {self.spec}, the result of a recorded op: pickle x.detach() instead")
+        return restored, (self.data, self.requires_grad)
+
     def item(self):
         """The one element as a Python number; ValueError for any other number of elements."""
         if self.data.size != 1:
@@ -128,6 +171,9 @@ class Tensor:
     def __int__(self):
         return int(self.item())
 
+    def __complex__(self):
+        return complex(self.item())
+
     def __index__(self):
         if CATEGORIES[self.dtype] > 1:
             raise TypeError(f"a tensor of {self.dtype} is no index")
@@ -152,6 +198,11 @@ def new_tensor(array, spec):
     t.requires_grad = False
     t.grad_fn = None
     return t
+
+
+def restored(array, requires_grad):
+    """The tensor that a pickle or a deep copy holds."""
+    return from_numpy(array).requires_grad_(requires_grad)
 
 
 def from_numpy(array):

@@ -10,8 +10,10 @@ from flow_autograd.rules import fourier as fourier
 from flow_autograd.rules import index as index
 from flow_autograd.rules import linalg as linalg
 from flow_autograd.rules import nn as nn
+from flow_autograd.rules import pool as pool
 from flow_autograd.rules import random as random
 from flow_autograd.rules import reduce as reduce
+from flow_autograd.rules import running as running
 from flow_autograd.rules import shape as shape
 from flow_autograd.rules import solve as solve
 from flow_autograd.rules import special as special

@@ -100,3 +100,4 @@ no_vjp(
     binary.gcd,
     binary.lcm,
 )
+no_vjp("its results are one unit of rounding away, and PyTorch has none", binary.nextafter)

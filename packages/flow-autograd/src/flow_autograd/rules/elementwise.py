@@ -6,8 +6,12 @@ import flow_core as flow
 from flow_autograd.vjp import defvjp, no_vjp, unbroadcast
 
 defvjp(flow.add, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(g, _y))
-defvjp(flow.sub, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(-g, _y))
-defvjp(flow.mul, lambda g, _out, _x, y: unbroadcast(g * y, _x), lambda g, _out, x, _y: unbroadcast(g * x, _y))
+defvjp(flow.sub, lambda g, _out, _x, _y: unbroadcast(g, _x), lambda g, _out, _x, _y: unbroadcast(flow.neg(g), _y))
+defvjp(
+    flow.mul,
+    lambda g, _out, _x, y: unbroadcast(flow.mul(g, y), _x),
+    lambda g, _out, x, _y: unbroadcast(flow.mul(g, x), _y),
+)
 defvjp(
     flow.div, lambda g, _out, _x, y: unbroadcast(g / y, _x), lambda g, _out, x, y: unbroadcast(-g * x / (y * y), y.spec)
 )

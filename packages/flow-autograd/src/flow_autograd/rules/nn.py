@@ -7,7 +7,7 @@ in plain ops.
 import math
 
 import flow_core as flow
-from flow_autograd.transform import vjp
+from flow_autograd.pullback import pullback
 from flow_autograd.vjp import defvjp, defvjp_joint
 
 
@@ -15,7 +15,7 @@ def as_composite(function):
     """The rule of an op by differentiating `function(*args, **attrs)`, which computes the same in ops that have rules already."""
 
     def rule(g, _out, *args, **attrs):
-        return vjp(lambda *floats: function(*floats, **attrs), *args)[1](g)
+        return pullback(lambda *floats: function(*floats, **attrs), *args)[2](g)
 
     return rule
 

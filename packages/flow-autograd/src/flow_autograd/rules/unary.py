@@ -3,7 +3,7 @@
 import math
 
 import flow_core as flow
-from flow_autograd.vjp import defvjp, no_vjp
+from flow_autograd.vjp import defvjp, defvjp_joint, no_vjp
 from flow_core.ops import unary
 
 defvjp(unary.acos, lambda g, _out, x: -g * flow.rsqrt(1 - x * x))
@@ -40,3 +40,13 @@ defvjp(unary.trunc, flat)
 defvjp(unary.rint, flat)
 defvjp(unary.sign, flat)
 no_vjp("its outputs are bools", unary.isfinite, unary.isinf, unary.isnan, unary.signbit, unary.logical_not)
+
+
+def frexp_rule(g, out, _x):
+    """The mantissa's g over 2^exponent; the exponent is an integer."""
+    if g[0] is None:
+        return (None,)
+    return (flow.where(out[0] == 0, g[0], g[0] * unary.exp2(flow.cast(-out[1], dtype=_x.dtype))),)
+
+
+defvjp_joint(unary.frexp, frexp_rule)

@@ -1,7 +1,7 @@
 """Functions of vectors and matrices, in terms of ops: the door to products, einsum, norms, linear systems and decompositions."""
 
 from flow_core.functions import einsum as sums
-from flow_core.functions import factors, norms, products, special, spectrogram, systems
+from flow_core.functions import extremes, factors, norms, products, special, spectrogram, systems
 from flow_core.functions.windows import TOP as WINDOWS
 
 HERE = {
@@ -10,6 +10,7 @@ HERE = {
     "tensordot": sums.tensordot,
     **{name: getattr(norms, name) for name in ("norm", "dist", "cdist", "pdist")},
     **{name: getattr(systems, name) for name in "det logdet slogdet matrix_power matrix_exp triangular_solve".split()},
+    **{name: getattr(extremes, name) for name in extremes.__all__},
     "inverse": systems.inv,
     "lu_solve": systems.lu_solve_of,
     "cholesky": factors.cholesky_of,
@@ -21,7 +22,7 @@ HERE = {
     "pinverse": factors.pinv,
     "orgqr": factors.householder_product,
     **{name: getattr(spectrogram, name) for name in ("stft", "istft")},
-    **{name: getattr(special, name) for name in "i0 logit polygamma igamma igammac".split()},
+    **{name: getattr(special, name) for name in "i0 logit polygamma igamma igammac round".split()},
 }
 globals().update(HERE, **WINDOWS)
 
@@ -29,10 +30,11 @@ globals().update(HERE, **WINDOWS)
 __all__ = [*HERE, *WINDOWS]
 METHODS = {
     **products.METHODS,
+    **extremes.METHODS,
     **{
         name: HERE[name]
         for name in """norm dist det logdet slogdet matrix_power matrix_exp triangular_solve inverse lu_solve cholesky
-        cholesky_inverse cholesky_solve ormqr qr svd lu pinverse orgqr stft istft i0 logit igamma igammac""".split()
+        cholesky_inverse cholesky_solve ormqr qr svd lu pinverse orgqr stft istft i0 logit igamma igammac round""".split()
     },
     "polygamma": lambda self, n: special.polygamma(n, self),
 }

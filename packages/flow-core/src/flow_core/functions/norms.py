@@ -105,6 +105,8 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """The vector norm of order p over `dim` (all by default), or with "nuc" the sum of singular values; "fro" is 2."""
+    if out is not None:
+        raise TypeError("norm: out is not supported; write x.copy_(norm(...)) under no_grad()")
     if p == "nuc":
         if dim is None and input.ndim != 2:
             raise ValueError(f"norm: p nuc of {input.spec} needs dim, two dims")

@@ -1,150 +1,68 @@
-"""Methods that change a tensor in place: its elements, or the dims under which it shows them."""
+"""The methods `name_` of elementwise and running functions: what `name` gives, written into the tensor.
 
-from flow_core.dtype import as_dtype
-from flow_core.functions import complex, creation, layouts, shapes
+They refuse what in-place ops refuse: to write to, or from, a tensor that requires grad while calls are recorded; and a result that does
+not fit, be it for its shape or because the tensor's dtype is of a lower category (floats into integers, numbers into bools).
+"""
+
+from flow_core.dtype import CATEGORIES
+from flow_core.op import recorder
 from flow_core.ops import elementwise, inplace
-from flow_core.ops import shape as dims
-from flow_core.spec import TensorSpec
-from flow_core.tensor import Tensor, new_tensor
+
+# The methods that have such a variant in PyTorch.
+NAMES = """abs absolute acos arccos acosh arccosh asin arcsin asinh arcsinh atan arctan atanh arctanh ceil cos cosh deg2rad digamma erf
+erfc erfinv exp exp2 expm1 fix floor frac i0 lgamma log log10 log1p log2 logical_not logit mvlgamma nan_to_num neg negative polygamma
+rad2deg reciprocal relu round rsqrt sgn sigmoid sign sin sinc sinh sqrt square tan tanh trunc bitwise_not
+add sub subtract multiply div divide true_divide floor_divide fmod remainder pow float_power atan2 arctan2 copysign hypot gcd lcm heaviside
+ldexp lerp bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor
+eq ne lt le gt ge not_equal greater greater_equal less less_equal nextafter igamma igammac xlogy addcmul addcdiv
+clamp clamp_min clamp_max clip cumsum cumprod renorm""".split()
 
 
-def overwriting(name, function):
-    """The method that overwrites a tensor with the function of it, of its shape and dtype, and returns it."""
+def refuse_recorded(name, tensors):
+    """ValueError if one of the tensors requires grad and calls are being recorded."""
+    if recorder.call is not None and any([getattr(t, "requires_grad", False) for t in tensors]):
+        raise ValueError(
+            f"{name}: it would overwrite a tensor in a call that requires grad; call it under no_grad(), or on x.detach()"
+        )
+
+
+def overwrite(name, x, value):
+    """x, overwritten with `value`. ValueError for a value of another shape, TypeError for one of a higher category."""
+    if value.shape != x.shape:
+        raise ValueError(f"{name}: the result is {value.spec}, which does not fit in {x.spec}")
+    if CATEGORIES[value.dtype] > CATEGORIES[x.dtype]:
+        raise TypeError(
+            f"{name}: the result is {value.spec}, which cannot be stored in {x.spec}; cast the tensor first"
+        )
+    inplace.copy_(x, value if value.dtype is x.dtype else elementwise.cast(value, dtype=x.dtype))
+    return x
+
+
+def overwriting(name):
+    """The method `name`_."""
 
     def method(self, *args, **kwargs):
-        inplace.copy_(self, function(self.detach(), *args, **kwargs))
-        return self
+        refuse_recorded(f"{name}_", (self, *args, *kwargs.values()))
+        return overwrite(f"{name}_", self, getattr(self, name)(*args, **kwargs))
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Overwrites the tensor with its {name.removesuffix('_')}; returns it."
+    method.__name__ = method.__qualname__ = f"{name}_"
+    method.__doc__ = (
+        f"As {name}, written into the tensor, which is returned. ValueError if a tensor requires grad and calls are recorded, or for a "
+        "result of another shape; TypeError for a result that the dtype cannot hold."
+    )
     return method
 
 
-def renaming(name, view):
-    """The method that lets a tensor show its memory as a view of it would; ValueError for one that requires grad."""
-
-    def method(self, *args, **kwargs):
-        if type(self) is not Tensor or self.requires_grad:
-            raise ValueError(f"{name}: it takes plain tensors that require no grad: call it on x.detach()")
-        seen = view(self, *args, **kwargs)
-        self.data, self.spec = seen.data, seen.spec
-        return self
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Gives the tensor the dims of its {name.removesuffix('_')}, in place; returns it."
-    return method
-
-
-def fill_diagonal_(self, fill_value, wrap=False):
-    """Overwrites the main diagonal (i, i, ...) with a number; with `wrap`, again below each square of a tall matrix. Returns self.
-
-    ValueError below 2 dims, and for more than 2 dims that are not of one size.
-    """
-    if self.ndim < 2:
-        raise ValueError(f"fill_diagonal_: {self.spec} must have 2 dims at least")
-    if self.ndim > 2 and len({*self.shape}) > 1:
-        raise ValueError(f"fill_diagonal_: the dims of {self.spec} must be of one size")
-    if self.ndim > 2:
-        view = self.detach()
-        while view.ndim > 2:
-            view = layouts.diagonal(view, 0, 0, 1).permute(view.ndim - 2, *range(view.ndim - 2))
-        parts = [layouts.diagonal(view)]
-    else:
-        rows, columns = self.shape
-        starts = range(0, rows, columns + 1) if wrap and columns else (0,)
-        parts = [layouts.diagonal(shapes.narrow(self, 0, start, rows - start)) for start in starts]
-    if self.requires_grad:
-        return creation.fill_(self, fill_value)  # which says why it is refused
-    for part in parts:
-        creation.fill_(part, fill_value)
+def copy_(self, src, non_blocking=False):
+    """The tensor, overwritten with src (a tensor or a number), broadcast and cast to its shape and dtype."""
+    inplace.copy_(self, src)
     return self
 
 
-def viewed_as(self, dtype):
-    """The memory of a plain tensor read as another dtype, whose size must divide the last dim's bytes. A view without gradients."""
-    dtype = as_dtype(dtype)
-    if self.requires_grad and dtype is not self.dtype:
-        raise ValueError(f"view: {self.spec} requires grad, which bytes of {dtype} have not: call x.detach() first")
-    if dtype.itemsize != self.dtype.itemsize and not self.ndim:
-        raise ValueError(f"view: {self.spec} has no dim whose size could change with the size of {dtype}")
-    if self.ndim and self.shape[-1] * self.dtype.itemsize % dtype.itemsize:
-        raise ValueError(f"view: the last dim of {self.spec} does not divide into elements of {dtype}")
-    if dtype.itemsize != self.dtype.itemsize and self.data.strides[-1] != self.dtype.itemsize:
-        raise ValueError(f"view: the last dim of {self.spec} is not contiguous in memory: call x.contiguous() first")
-    array = self.data.view(dtype)
-    return new_tensor(array, TensorSpec(array.shape, dtype, self.device))
-
-
-def view(self, *size, dtype=None):
-    """The elements under another shape, given as sizes or one sequence, one of which may be -1; or the memory as another dtype."""
-    if (
-        dtype is None
-        and len(size) == 1
-        and not isinstance(size[0], (int, tuple, list))
-        and not hasattr(size[0], "__index__")
-    ):
-        (dtype,) = size
-    if dtype is not None:
-        return viewed_as(self, dtype)
-    return dims.reshape(self, shape=creation.creation.sizes(size))
-
-
-def clone(x, *, memory_format=None):
-    """A copy, through which gradients flow."""
-    return elementwise.cast(x, dtype=x.dtype)
-
-
-def detach(x):
-    """A tensor of the same memory that requires no grad."""
-    return x.detach()
-
-
-def detach_(self):
-    """Takes the tensor off the graph that it came from, in place; returns it."""
-    self.grad_fn, self.requires_grad = None, False
+def mul_(self, other):
+    """The tensor, multiplied in place by `other`, a number or a tensor that broadcasts to it."""
+    inplace.mul_(self, other)
     return self
 
 
-def data_ptr(self):
-    """The address of the first element."""
-    return self.data.__array_interface__["data"][0]
-
-
-def cpu(self):
-    """The tensor on the CPU, where all are: itself."""
-    return self.to("cpu")
-
-
-def as_complex(self):
-    """The one element as a Python complex number."""
-    value = self.item()
-    return value + 0j
-
-
-def contains(self, element):
-    """Whether an element equals `element`, a number or a 0-d tensor."""
-    return bool(elementwise.eq(self, element).any())
-
-
-# The names that flow_core takes over, and those that tensors have as methods.
-__all__ = ["clone", "detach"]
-METHODS = {
-    "tril_": overwriting("tril_", layouts.tril),
-    "triu_": overwriting("triu_", layouts.triu),
-    "conj_physical_": overwriting("conj_physical_", complex.conj_physical),
-    "squeeze_": renaming("squeeze_", dims.squeeze),
-    "unsqueeze_": renaming("unsqueeze_", dims.unsqueeze),
-    "t_": renaming("t_", shapes.t),
-    "transpose_": renaming("transpose_", lambda x, dim0, dim1: dims.transpose(x, dim0=dim0, dim1=dim1)),
-    "swapaxes_": renaming("swapaxes_", lambda x, axis0, axis1: dims.transpose(x, dim0=axis0, dim1=axis1)),
-    "swapdims_": renaming("swapdims_", lambda x, dim0, dim1: dims.transpose(x, dim0=dim0, dim1=dim1)),
-    "as_strided_": renaming("as_strided_", layouts.as_strided),
-    "fill_diagonal_": fill_diagonal_,
-    "view": view,
-    "clone": clone,
-    "cpu": cpu,
-    "__complex__": as_complex,
-    "__contains__": contains,
-}
-# What only a plain tensor has.
-MEMORY = {"data_ptr": data_ptr, "detach_": detach_}
+METHODS = {**{f"{name}_": overwriting(name) for name in NAMES}, "copy_": copy_, "mul_": mul_}

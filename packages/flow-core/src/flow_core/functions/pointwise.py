@@ -75,11 +75,6 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
     return elementwise.add(input, quotient if value == 1 else elementwise.mul(quotient, value))
 
 
-def rsub(input, other, *, alpha=1):
-    """other - alpha * input."""
-    return elementwise.sub(other, input if alpha == 1 else elementwise.mul(input, alpha))
-
-
 def frac(x):
     """x minus trunc(x): the fraction, with x's sign."""
     return elementwise.sub(x, unary.trunc(x))
@@ -224,27 +219,8 @@ def masked_fill(x, mask, value):
     return elementwise.where(mask, value, x)
 
 
-def divide(input, other, *, rounding_mode=None):
-    """input / other; `rounding_mode` "trunc" rounds towards 0, "floor" down, and keeps integers."""
-    if rounding_mode is None:
-        return elementwise.div(input, other)
-    if rounding_mode == "floor":
-        return binary.floor_divide(input, other)
-    if rounding_mode != "trunc":
-        raise ValueError(f'divide: rounding_mode is {rounding_mode!r}, expected None, "trunc" or "floor"')
-    rest = binary.fmod(input, other)
-    exact = elementwise.div(elementwise.sub(input, rest), other)
-    return unary.trunc(exact) if CATEGORIES[rest.dtype] >= 2 else elementwise.cast(exact, dtype=rest.dtype)
-
-
 # Second names, of the array world's or PyTorch's own.
-absolute, negative, multiply, subtract, true_divide = (
-    elementwise.abs,
-    elementwise.neg,
-    elementwise.mul,
-    elementwise.sub,
-    divide,
-)
+absolute, negative = elementwise.abs, elementwise.neg
 arccos, arccosh, arcsin, arcsinh, arctan, arctanh = (
     unary.acos,
     unary.acosh,
@@ -262,9 +238,9 @@ greater, greater_equal, less, less_equal, not_equal = (
     elementwise.ne,
 )
 
-NEW = """square clamp clamp_min clamp_max relu lerp addcmul addcdiv rsub frac deg2rad rad2deg sinc digamma mvlgamma xlogy nan_to_num
-heaviside isposinf isneginf isclose allclose equal ldexp float_power bitwise_not masked_fill divide absolute negative multiply
-subtract true_divide arccos arccosh arcsin arcsinh arctan arctanh arctan2 fix clip greater greater_equal less less_equal
+NEW = """square clamp clamp_min clamp_max relu lerp addcmul addcdiv frac deg2rad rad2deg sinc digamma mvlgamma xlogy nan_to_num
+heaviside isposinf isneginf isclose allclose equal ldexp float_power bitwise_not masked_fill absolute negative arccos arccosh
+arcsin arcsinh arctan arctanh arctan2 fix clip greater greater_equal less less_equal
 not_equal""".split()
 
 # The names that flow_core takes over, and those that tensors have as methods.

@@ -11,16 +11,17 @@ PADS = ("reflect", "constant", "replicate", "circular")
 
 
 def padded(x, n, mode):
-    """x (batch, length) with n more at both ends."""
-    length = x.shape[-1]
+    """x (batch, length) with n more at both ends, or n[0] and n[1]."""
+    left, right = n if isinstance(n, tuple) else (n, n)
+    n, length = max(left, right), x.shape[-1]
     if mode not in PADS:
         raise ValueError(f"stft: pad_mode is {mode!r}, expected one of {', '.join(PADS)}")
     if (mode == "reflect" and n >= length) or (mode == "circular" and n > length) or not length:
         raise ValueError(f"stft: {n} samples of padding by {mode} at each end need a longer signal than {length}")
-    places = np.arange(-n, length + n)
+    places = np.arange(-left, length + right)
     if mode == "constant":
-        zeros = creation.zeros((x.shape[0], n), dtype=x.dtype)
-        return shape.cat([zeros, x, zeros], dim=-1)
+        ends = [creation.zeros((x.shape[0], k), dtype=x.dtype) for k in (left, right)]
+        return shape.cat([ends[0], x, ends[1]], dim=-1)
     if mode == "reflect":
         places = length - 1 - np.abs(length - 1 - np.abs(places))
     else:
@@ -69,8 +70,9 @@ def stft(
     """The Fourier transforms of windowed frames of input ((batch,) length): ((batch,) frequencies, frames), complex.
 
     Frames are n_fft long (the window is padded to that), hop_length apart (n_fft // 4 by default); with `center` around its place, the
-    signal padded by `pad_mode`. `onesided`, the default for real signals, leaves out what symmetry gives. `normalized` divides by
-    sqrt(n_fft). With return_complex=False, real and imaginary parts are a last dim, and floats have gradients.
+    signal padded by `pad_mode`; without, the first frame begins with the signal, or the first window, the middle of the frame, if
+    `align_to_window`. `onesided`, the default for real signals, leaves out what symmetry gives. `normalized` divides by sqrt(n_fft).
+    With return_complex=False, real and imaginary parts are a last dim, and floats have gradients.
     """
     if input.ndim not in (1, 2) or input.dtype.kind not in "fc":
         raise ValueError(f"stft: input is {input.spec}, expected floats or complex numbers in 1 or 2 dims")
@@ -82,7 +84,14 @@ def stft(
     if return_complex is None and not complex_in:
         raise ValueError("stft: give return_complex, True or False, for a real signal and window")
     x = input if input.ndim == 2 else shape.unsqueeze(input, 0)
+    if center and align_to_window is not None:
+        raise ValueError("stft: align_to_window says where frames begin without center; give center=False")
     x = padded(x, n_fft // 2, pad_mode) if center else x
+    if align_to_window:
+        if x.shape[-1] < win_length:
+            raise ValueError(f"stft: the signal has {x.shape[-1]} samples, win_length is {win_length}")
+        before = (n_fft - win_length) // 2
+        x = padded(x, (before, n_fft - win_length - before), "constant")  # which the window weighs with 0
     if x.shape[-1] < n_fft:
         raise ValueError(f"stft: the signal has {x.shape[-1]} samples with its padding, n_fft is {n_fft}")
     starts = np.arange(0, x.shape[-1] - n_fft + 1, hop_length)

@@ -101,8 +101,15 @@ hfft, hfft2, hfftn = family(
 )
 
 
+def refuse_out(name, out):
+    """TypeError for an `out`: results are new tensors, which copy_ can put where they are wanted."""
+    if out is not None:
+        raise TypeError(f"{name}: out is not supported; write x.copy_({name}(...)) under no_grad()")
+
+
 def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequencies of fft of n samples d apart: 0, 1, ..., -2, -1 over n d."""
+    refuse_out("fftfreq", out)
     half = (n - 1) // 2 + 1
     values = [k / (n * d) for k in (*range(half), *range(-(n // 2), 0))]
     return tensor(values, dtype=dtype or "float32", device=device, requires_grad=requires_grad)
@@ -110,6 +117,7 @@ def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, require
 
 def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequencies of rfft: 0 to n // 2, over n d."""
+    refuse_out("rfftfreq", out)
     values = [k / (n * d) for k in range(n // 2 + 1)]
     return tensor(values, dtype=dtype or "float32", device=device, requires_grad=requires_grad)
 

@@ -74,6 +74,26 @@ def qr(x, /, *, complete=False):
     return Checked((x.with_shape((*batch, m, k)), x.with_shape((*batch, k, n))), {"complete": bool(complete)})
 
 
+def geqrf_kernel(x, /):
+    routine, (*batch, m, n) = named("geqrf", x.dtype), x.shape
+
+    def run(a):
+        out, tau = np.array(a, order="C"), np.zeros((*batch, min(m, n)), x.dtype)
+        for i in np.ndindex(*batch) if min(m, n) else ():
+            out[i], tau[i] = routine(a[i])[:2]
+        return out, tau
+
+    return run
+
+
+@define(geqrf_kernel)
+def geqrf(x, /):
+    """(a, tau) of x (*batch, m, n): R in a's upper triangle; below it, and in tau (*batch, min(m, n)), the reflections that make up Q."""
+    check_matrices("geqrf", x)
+    *batch, m, n = x.shape
+    return x, x.with_shape((*batch, min(m, n)))
+
+
 def eigh_kernel(x, /, *, upper):
     return guarded("eigh", lambda a: tuple(np.linalg.eigh(a, "U" if upper else "L")))
 

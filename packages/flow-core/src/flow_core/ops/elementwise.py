@@ -3,28 +3,27 @@
 import numpy as np
 from scipy import special
 
-from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, bool_, category, float32, promote
+from flow_core.dtype import CATEGORIES, as_dtype, bfloat16, bool_, category, float32
 from flow_core.op import Checked, Op, define
 from flow_core.ops.complex import PARTS
-from flow_core.spec import ScalarSpec, TensorSpec, broadcast_shapes
+from flow_core.spec import ScalarSpec, TensorSpec, broadcast_shapes, result_dtype
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of flow_core.dtype
 HOLDS = ("bools", "integers", "floats", "complex numbers")
 
 
-def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=()):
+def elementwise(
+    name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x y", quiet=False, refuses=(), numbers=(0, 1)
+):
     """Makes the op `name` of a numpy ufunc.
 
     Inputs are cast to their promoted dtype, of category `least` at least (integers become float32 where it is FLOAT) and of none that
-    the op `refuses`. The output has that dtype, or `result`, a dtype or a function of it. With `quiet`, numpy's warnings about its
-    results (division by zero, invalid values) stay silent.
+    the op `refuses`. The output has that dtype, or `result`, a dtype or a function of it. `numbers` are the arguments that may be
+    Python numbers. With `quiet`, numpy's warnings about its results (division by zero, invalid values) stay silent.
     """
 
     def compute_dtype(specs):
-        dtype = specs[0].dtype
-        for spec in specs[1:]:
-            dtype = promote(dtype, spec.dtype)
-        dtype = promote(dtype, dtype)
+        dtype = result_dtype(specs)
         if CATEGORIES[dtype] in refuses:
             given = " and ".join(map(str, specs))
             raise TypeError(f"{name}: {given} hold {HOLDS[CATEGORIES[dtype]]}, which {name} is not defined for")
@@ -50,7 +49,7 @@ def elementwise(name, ufunc, doc, *, result=None, least=BOOL, linear=(), args="x
             return infer_specs(x, y)
 
     infer.__doc__ = doc
-    return Op(name, infer, {"cpu": kernel}, linear, numbers=(0, 1))
+    return Op(name, infer, {"cpu": kernel}, linear, numbers=numbers, elementwise=True)
 
 
 def one_device(name, specs):
@@ -84,12 +83,16 @@ def bind_ufunc(ufunc, dtype, specs, shape, quiet=False):
 
 
 def power(x, y):
-    """numpy's power, which refuses integers to negative powers (ValueError); the small whole powers of a float by multiplication."""
+    """numpy's power, but for small whole powers of a float, by multiplication, and for integers to negative powers: to a number it is a
+    ValueError, to a tensor the true value rounded towards 0, as in PyTorch."""
     if isinstance(y, (int, float)) and x.dtype.kind == "f":
         if y == 2:
             return x * x
         if y == 3:
             return x * x * x
+    elif getattr(y, "dtype", None) is not None and y.dtype.kind == "i" and (y < 0).any():
+        inverse = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0))
+        return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(y.dtype)
     return np.power(x, y)
 
 
@@ -167,7 +170,7 @@ def cast_kernel(x, /, *, dtype):
     return run
 
 
-@define(cast_kernel, linear=(0,))
+@define(cast_kernel, linear=(0,), elementwise=True)
 def cast(x, /, *, dtype):
     """x with its elements converted to `dtype`: floats to integers by truncation, numbers to bool by x != 0. Always a copy, contiguous."""
     dtype = as_dtype(dtype)
@@ -177,16 +180,14 @@ def cast(x, /, *, dtype):
 
 
 def where_kernel(condition, x, y, /):
-    dtype = promote(x.dtype, y.dtype)
-    dtype = promote(dtype, dtype)
+    dtype = result_dtype((x, y))
     return lambda c, a, b: np.where(c, np.asarray(a, dtype), np.asarray(b, dtype))
 
 
-@define(where_kernel, linear=((1, 2),), numbers=(0, 1, 2))
+@define(where_kernel, linear=((1, 2),), numbers=(0, 1, 2), elementwise=True)
 def where(condition, x, y, /):
     """x where `condition` (bools) holds, y elsewhere. The three shapes broadcast, x and y promote and may be Python numbers."""
     if condition.dtype not in (bool_, bool):
         raise TypeError(f"where: condition is {condition}, expected bools")
     shape = broadcast_shapes("where", condition.shape, x.shape, y.shape)
-    dtype = promote(x.dtype, y.dtype)
-    return TensorSpec(shape, promote(dtype, dtype), one_device("where", (condition, x, y)))
+    return TensorSpec(shape, result_dtype((x, y)), one_device("where", (condition, x, y)))

@@ -24,7 +24,7 @@ def multiplied(dtype):
 def matmul_kernel(x, y, /):
     wide, narrow = multiplied(product_dtype("matmul", x, y))
     if x.dtype is y.dtype and x.dtype in (np.float32, np.float64) and min(x.ndim, y.ndim) > 1:
-        return np.matmul
+        return np.dot if x.ndim == y.ndim == 2 else np.matmul  # of matrices the same, with less ado
     return lambda a, b: narrow(np.matmul(wide(a), wide(b)))
 
 

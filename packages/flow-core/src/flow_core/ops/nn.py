@@ -98,7 +98,7 @@ def check_approximate(name, approximate):
         raise ValueError(f'{name}: approximate is {approximate!r}, expected "none" or "tanh"')
 
 
-@define(gelu_kernel)
+@define(gelu_kernel, elementwise=True)
 def gelu(x, /, *, approximate="none"):
     """x * Phi(x), with Phi the normal distribution function; "tanh" takes Hendrycks and Gimpel's approximation (1606.08415, section 2)."""
     require_float("gelu", x)
@@ -139,12 +139,11 @@ def statistics_type(dtype):
 def layer_norm(x, weight=None, bias=None, /, *, eps=1e-5):
     """(y, mean, rstd) over the last dim: y = (x - mean) * rstd * weight + bias, rstd = 1 / sqrt(var + eps), var the biased variance.
 
-    x (..., cols); weight and bias (cols,) or None; mean and rstd (...). Ba, Kiros and Hinton, 1607.06450.
+    rstd is NaN where a negative eps leaves var + eps below 0. x (..., cols); weight and bias (cols,) or None; mean and rstd (...).
+    Ba, Kiros and Hinton, 1607.06450.
     """
     check_norm("layer_norm", x, weight=weight, bias=bias)
     eps = as_float("layer_norm", "eps", eps)
-    if not eps >= 0:
-        raise ValueError(f"layer_norm: eps is {eps}, expected 0 or more")
     rows = x.with_shape(x.shape[:-1]).with_dtype(statistics_type(x.dtype))
     return Checked((x, rows, rows), {"eps": eps})
 

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import special
 
 from flow_core.op import Checked, define
-from flow_core.ops.elementwise import BINARY, COMPLEX, FLOAT, elementwise
+from flow_core.ops.binary import NOTES
+from flow_core.ops.elementwise import COMPLEX, FLOAT, elementwise
 from flow_core.ops.unary import in_floats, lgamma, real
 
 i0 = real("i0", special.i0, "The modified Bessel function of the first kind of order 0.")
@@ -36,7 +37,7 @@ def airy_kernel(x, /, *, order):
     return run
 
 
-@define(airy_kernel)
+@define(airy_kernel, elementwise=True)
 def airy_ai(x, /, *, order=0):
     """The Airy function Ai, or its derivative for order 1; integers give float32."""
     if order not in (0, 1) or isinstance(order, bool):
@@ -44,14 +45,16 @@ def airy_ai(x, /, *, order=0):
     return Checked(lgamma.infer(x), {"order": order})
 
 
-def two(name, function, doc):
+def two(name, function, doc, numbers=(0, 1)):
     """An op of two arguments by a function of float64 arrays."""
 
     def run(x, y):
         dtype = x.dtype if isinstance(x, np.ndarray) else y.dtype
         return np.asarray(function(np.asarray(x, np.float64), np.asarray(y, np.float64))).astype(dtype)
 
-    return elementwise(name, run, f"{doc} {BINARY}", least=FLOAT, quiet=True, refuses=(COMPLEX,))
+    return elementwise(
+        name, run, f"{doc} {NOTES[numbers]}", least=FLOAT, quiet=True, refuses=(COMPLEX,), numbers=numbers
+    )
 
 
 def hurwitz(x, q):
@@ -62,8 +65,8 @@ def hurwitz(x, q):
 zeta = two(
     "zeta", hurwitz, "The Hurwitz zeta function, the sum over k >= 0 of (k + y)^-x; infinite at x = 1, NaN below."
 )
-gammainc = two("gammainc", special.gammainc, "The lower regularised incomplete gamma function of x at y.")
-gammaincc = two("gammaincc", special.gammaincc, "The upper regularised incomplete gamma function of x at y.")
+gammainc = two("gammainc", special.gammainc, "The lower regularised incomplete gamma function of x at y.", ())
+gammaincc = two("gammaincc", special.gammaincc, "The upper regularised incomplete gamma function of x at y.", ())
 
 
 def recurrence(first, step):

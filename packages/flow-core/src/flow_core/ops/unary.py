@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from flow_core.dtype import bool_
+from flow_core.dtype import CATEGORIES, bool_, int32
 from flow_core.op import Checked, define
 from flow_core.ops.elementwise import BOOL, COMPLEX, FLOAT, UNARY, elementwise
 
@@ -99,9 +99,27 @@ def polygamma_kernel(x, /, *, n):
     return run
 
 
-@define(polygamma_kernel)
+@define(polygamma_kernel, elementwise=True)
 def polygamma(x, /, *, n):
     """The derivative of order n of digamma, which is that of lgamma; integers give float32. ValueError for a negative n."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise ValueError(f"polygamma: n is {n!r}, expected an int of 0 or more")
     return Checked(lgamma.infer(x), {"n": n})
+
+
+def frexp_kernel(x, /):
+    wide = np.float32 if x.dtype.itemsize == 2 else x.dtype
+
+    def run(a):
+        mantissa, exponent = np.frexp(a.astype(wide, copy=False))
+        return np.asarray(mantissa, x.dtype), np.asarray(exponent, int32)
+
+    return run
+
+
+@define(frexp_kernel)
+def frexp(x, /):
+    """(mantissa, exponent): x = mantissa * 2^exponent with 0.5 <= |mantissa| < 1, exponent int32. TypeError for integers."""
+    if CATEGORIES[x.dtype] != 2:
+        raise TypeError(f"frexp: {x} is not of a float type; cast it first, as in x.to(flow.float32)")
+    return x, x.with_dtype(int32)

@@ -172,3 +172,29 @@ def place(g, ids, /, *, n):
     if g.shape[-1] != ids.shape[-1]:
         raise ValueError(f"place: {g} and indices {ids} must agree in their last dim")
     return Checked(g.with_shape((*g.shape[:-1], n)), {"n": n})
+
+
+def put_kernel(x, ids, /, *, n):
+    rows = num_elements(x.shape[:-1])
+
+    def run(a, i):
+        check_ids("put", i, n)
+        out = np.zeros((rows, n + 1), x.dtype)  # the last column takes what the id -1 drops
+        i = np.broadcast_to(i.astype(np.intp, copy=False), x.shape).reshape(rows, x.shape[-1])
+        out[np.arange(rows)[:, None], i] = a.reshape(i.shape)
+        return np.ascontiguousarray(out[:, :n]).reshape(*x.shape[:-1], n)
+
+    return run
+
+
+@define(put_kernel, linear=(0,))
+def put(x, ids, /, *, n):
+    """Zeros (*lead, n) with x (*lead, m) written at its ids; where ids repeat the last counts, and what has the id -1 is dropped.
+
+    Its gradient gives every element that of its place: right where ids do not repeat, and for copies of one element that ids repeat.
+    """
+    n = as_count("put", "n", n)
+    check_lead("put", x, ids)
+    if x.shape[-1] != ids.shape[-1]:
+        raise ValueError(f"put: {x} and indices {ids} must agree in their last dim")
+    return Checked(x.with_shape((*x.shape[:-1], n)), {"n": n})

@@ -155,6 +155,7 @@ ALGEBRA = {
     "modulus": modulus,
     "cholesky": hermitian(upper=(False, True), check=(False, True)),
     "qr": rectangular(complete=(False,)),  # complete, it has no derivative where there are more rows than columns
+    "geqrf": rectangular(),
     "eigh": hermitian(upper=(False, True)),
     "svd": rectangular(full_matrices=(False, True)),
     "pinv": pinv,
@@ -168,6 +169,6 @@ ALGEBRA = {
     "ndtri": unary(FLOAT, low=0.125, high=0.875),
     "airy_ai": airy,
     "zeta": binary(INT, FLOAT, low=1.5, high=3),
-    **dict.fromkeys(["gammainc", "gammaincc"], binary(INT, FLOAT, low=0.5, high=3)),
+    **dict.fromkeys(["gammainc", "gammaincc"], binary(INT, FLOAT, low=0.5, high=3, numbers=())),
     **dict.fromkeys(KINDS, polynomial),
 }

@@ -10,15 +10,15 @@ def unary(*categories, low=-2, high=2):
     return lambda d: ([d.array(d.shape(), d.dtype(*categories), low, high)], {})
 
 
-def binary(*categories, low=-2, high=2):
+def binary(*categories, low=-2, high=2, numbers=(0, 1)):
     def row(d):
         shape = d.shape()
         dtype = d.dtype(*categories)
         args = [d.array(d.narrowed(shape), t, low, high) for t in (dtype, d.partner(dtype, *categories))]
         # A Python number has no bounds of a narrow integer type to keep, so it comes with floats.
-        if FLOAT in categories and CATEGORIES[args[0].dtype] >= FLOAT and d.integer(0, 3) == 0:
+        if numbers and FLOAT in categories and CATEGORIES[args[0].dtype] >= FLOAT and d.integer(0, 3) == 0:
             args[1] = d.number(low, high)
-            args = args[::-1] if d.flag() else args
+            args = args[::-1] if 0 in numbers and d.flag() else args
         return args, {}
 
     return row
@@ -72,13 +72,17 @@ POINTWISE = {
     **dict.fromkeys("ceil floor trunc rint".split(), unary(INT, FLOAT)),
     "sign": unary(BOOL, INT, FLOAT),
     **dict.fromkeys("isfinite isinf isnan logical_not".split(), unary(*NUMBERS)),
-    **dict.fromkeys("atan2 hypot".split(), binary(INT, FLOAT, low=0.5)),
-    **dict.fromkeys("copysign logaddexp logaddexp2".split(), binary(INT, FLOAT, low=0.25)),
-    **dict.fromkeys("fmax fmin".split(), binary(INT, FLOAT)),
-    **dict.fromkeys("fmod remainder floor_divide".split(), binary(INT, FLOAT, low=0.625, high=1.125)),
-    **dict.fromkeys("logical_and logical_or logical_xor".split(), binary(*NUMBERS)),
+    **dict.fromkeys("atan2 hypot".split(), binary(INT, FLOAT, low=0.5, numbers=())),
+    "copysign": binary(INT, FLOAT, low=0.25, numbers=(1,)),
+    **dict.fromkeys("logaddexp logaddexp2".split(), binary(INT, FLOAT, low=0.25, numbers=())),
+    **dict.fromkeys("fmax fmin".split(), binary(BOOL, INT, FLOAT, numbers=())),
+    "fmod": binary(INT, FLOAT, low=0.625, high=1.125, numbers=(1,)),
+    **dict.fromkeys("remainder floor_divide".split(), binary(INT, FLOAT, low=0.625, high=1.125)),
+    **dict.fromkeys("logical_and logical_or logical_xor".split(), binary(*NUMBERS, numbers=())),
     **dict.fromkeys("bitwise_and bitwise_or bitwise_xor".split(), whole(0, 9, bool_)),
     **dict.fromkeys("bitwise_left_shift bitwise_right_shift".split(), whole(0, 3)),
     **dict.fromkeys("gcd lcm".split(), whole(0, 12)),
     "signbit": unary(BOOL, INT, FLOAT),
+    "frexp": unary(FLOAT),
+    "nextafter": binary(FLOAT, numbers=()),
 }

@@ -11,6 +11,7 @@ from flow_core.testing.along import ALONG
 from flow_core.testing.draw import BOOL, COMPLEX, DTYPES, FLOAT, INT, Draw, OpCall
 from flow_core.testing.layouts import LAYOUTS
 from flow_core.testing.pointwise import POINTWISE, unary
+from flow_core.testing.running import RUNNING
 from flow_core.testing.windows import WINDOWS
 
 
@@ -275,6 +276,7 @@ CALLS = {
     **POINTWISE,
     **ALONG,
     **ALGEBRA,
+    **RUNNING,
     **LAYOUTS,
     **WINDOWS,
     "cast": cast,

@@ -54,6 +54,12 @@ def add_windows(d):
     return [g], {"size": size, **attrs}
 
 
+def spread_windows(d):
+    size, kernel, places, attrs = geometry(d, d.integer(1, 2))
+    g = d.array((*d.shape(max_dims=1), *places), d.dtype(INT, FLOAT))
+    return [g], {"size": size, "kernel": kernel, **attrs}
+
+
 def ids(d, lead, count):
     """Places below `count` or -1, of leading dims that broadcast to `lead`."""
     own = tuple(1 if d.integer(0, 2) == 0 else n for n in lead)[d.integer(0, len(lead)) :]
@@ -71,6 +77,15 @@ def place(d):
     return [d.array((*lead, where.shape[-1]), d.dtype(INT, FLOAT)), where], {"n": count}
 
 
+def put(d):
+    """Places that do not repeat: what repeats has no derivative of its own."""
+    lead, count = d.shape(max_dims=2), d.integer(0, 4)
+    own = lead[d.integer(0, len(lead)) :]
+    where = d.rng.random((*own, count)).argsort(-1)[..., : d.integer(0, count)]
+    where = np.where(d.rng.random(where.shape) < 0.2, -1, where)
+    return [d.array((*lead, where.shape[-1]), d.dtype(BOOL, INT, FLOAT, COMPLEX)), where], {"n": count}
+
+
 WINDOWS = {
     "conv": convolution("output"),
     "conv_input": convolution("input"),
@@ -80,4 +95,7 @@ WINDOWS = {
     "window_argmax": windows(INT, FLOAT),
     "pick": pick,
     "place": place,
+    "put": put,
+    "window_sum": windows(INT, FLOAT),
+    "spread_windows": spread_windows,
 }

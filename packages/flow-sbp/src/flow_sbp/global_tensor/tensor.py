@@ -21,6 +21,7 @@ class GlobalTensor:
     __slots__ = (
         "__weakref__",
         "_grad",
+        "_hooks",
         "comm",
         "grad_fn",
         "is_parameter",

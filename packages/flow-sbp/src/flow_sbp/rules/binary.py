@@ -23,6 +23,7 @@ RULES = dict.fromkeys(
         "logical_and",
         "logical_or",
         "logical_xor",
+        "nextafter",
         "remainder",
     ),
     binary(),

@@ -13,8 +13,10 @@ from flow_sbp.rules import (
     index,
     linalg,
     nn,
+    pool,
     random,
     reduce,
+    running,
     shape,
     special,
     strided,
@@ -34,8 +36,10 @@ MODULES = (
     index,
     linalg,
     nn,
+    pool,
     random,
     reduce,
+    running,
     shape,
     special,
     strided,
@@ -55,7 +59,7 @@ NO_RULE = {
     **dict.fromkeys(("copy_", "mul_", "adamw_"), "it writes in place: its layouts are its targets'"),
     **dict.fromkeys(
         """inv solve solve_triangular cholesky_solve det cofactor slogdet lu_factor permutation ldl_factor ldl_solve conjugate modulus
-        cholesky qr eigh eig svd pinv matrix_exp fftn ifftn rfftn irfftn hfftn ihfftn irfftn_adjoint rfft_pairs
+        cholesky qr geqrf eigh eig svd pinv matrix_exp fftn ifftn rfftn irfftn hfftn ihfftn irfftn_adjoint rfft_pairs
         rfft_pairs_adjoint strided add_strided""".split(),
         "no rule yet: lay its inputs out as B",
     ),

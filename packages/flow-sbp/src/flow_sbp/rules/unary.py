@@ -46,4 +46,5 @@ RULES = {
         UNARY,
     ),
     "polygamma": polygamma,
+    "frexp": Rule("... -> ..., ..."),
 }

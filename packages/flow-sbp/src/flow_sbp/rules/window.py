@@ -57,10 +57,16 @@ def place(g, ids, n):
     return Rule(text([dims, [*own, dims[-1]]], [[*dims[:-1], "n"]]), FIRST, fresh=(("n", n),))
 
 
+def put(x, ids, n):
+    dims, own = indexed(x, ids)
+    return Rule(text([dims, [*own, dims[-1]]], [[*dims[:-1], "n"]]), FIRST, whole=(dims[-1],), fresh=(("n", n),))
+
+
 RULES = {
     "windows": windows,
     "add_windows": add_windows,
     "window_argmax": window_argmax,
     "pick": pick,
     "place": place,
+    "put": put,
 }

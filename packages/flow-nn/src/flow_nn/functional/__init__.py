@@ -1,0 +1,14 @@
+"""Functions of tensors that modules are made of, with PyTorch's names and arguments. Each module lists in `__all__` what it adds."""
+
+from flow_nn.functional.activation import *  # noqa: F403
+from flow_nn.functional.adaptive import *  # noqa: F403
+from flow_nn.functional.attention import *  # noqa: F403
+from flow_nn.functional.conv import *  # noqa: F403
+from flow_nn.functional.dropout import *  # noqa: F403
+from flow_nn.functional.fold import *  # noqa: F403
+from flow_nn.functional.linear import *  # noqa: F403
+from flow_nn.functional.loss import *  # noqa: F403
+from flow_nn.functional.normalization import *  # noqa: F403
+from flow_nn.functional.pad import *  # noqa: F403
+from flow_nn.functional.pool import *  # noqa: F403
+from flow_nn.functional.resample import *  # noqa: F403
