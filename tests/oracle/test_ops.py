@@ -15,7 +15,7 @@ TIES = ("int64",), "of equal elements PyTorch names the one that its selection c
 DIFFERS = {
     "as_strided_scatter": (
         ("float32",),
-        "PyTorch gives the input the gradient of the places that src overwrites, and none of the others; finite differences say the reverse",
+        "PyTorch gives the input the gradient of what src overwrites, and none of the rest; finite differences say the reverse",
     ),
     "kthvalue": TIES,
     "topk": TIES,
