@@ -44,6 +44,10 @@ BINARY = {
     "pow": NUMERIC,
 }
 OWN = set()  # the functions that a test of this file is about
+# Those that test_array_api.py and test_array_api_rules.py are about.
+ELSEWHERE = set(
+    "astype can_cast finfo iinfo isdtype result_type asarray from_dlpack broadcast_shapes empty empty_like".split()
+)
 
 
 def about(*names):
@@ -117,28 +121,15 @@ def test_a_function_of_two_tensors_is_numpys_and_takes_a_number_for_one(name):
         wide = {"float32": "float64", "int8": "int32", "uint16": "uint32", "complex64": "complex128"}.get(dtype, dtype)
         for pair in ((a, b), (a, b[0, 0]), (a, np.asarray(b[0, 0, 0], wide)), (b.astype(wide)[::-1], a[:, ::-1])):
             with np.errstate(all="ignore"):
-                if name == "pow" and dtype in INTEGERS and pair[1] is not b and (pair[1] < 0).any():
+                if name == "pow" and dtype in INTEGERS and (pair[1] < 0).any():
                     continue
+                if name in ("floor_divide", "remainder") and dtype in INTEGERS and not pair[1].all():
+                    continue  # an error, which the standard leaves open
                 expected = getattr(np, name)(*pair)
             check(getattr(xp, name)(*map(given, pair)), expected)
         with np.errstate(all="ignore"):
             check(getattr(xp, name)(given(b), number), getattr(np, name)(b, number))
             check(getattr(xp, name)(number, given(b)), getattr(np, name)(number, b))
-
-
-def test_infinite_quotients_are_floored_as_the_standard_says():
-    inf = np.inf
-    a, b = xp.asarray([inf, -inf, 1.0, -1.0, inf, 7.0]), xp.asarray([2.0, 2.0, -inf, inf, inf, 2.0])
-    out = xp.floor_divide(a, b)
-    np.testing.assert_array_equal(out.numpy(), [inf, -inf, 0, 0, np.nan, 3])
-    assert xp.signbit(out).tolist()[2:4] == [True, True]
-    assert xp.floor_divide(a, 2.0).tolist()[:2] == [inf, -inf]
-
-
-def test_expm1_of_complex_infinities_is_the_standards():
-    out = xp.expm1(xp.asarray([complex(np.inf, 0), complex(-np.inf, np.inf), complex(np.nan, 0)]))
-    assert out.tolist()[:2] == [complex(np.inf, 0), -1]
-    assert xp.imag(out).tolist()[2] == 0
 
 
 F, D, C = sample("float32", (3, 4)), sample("float64", (2, 3, 4)), sample("complex128", (3, 4))
@@ -179,6 +170,7 @@ CALLS = [
     *every("nonzero", F, N, B, C, T),
     *every("searchsorted", (T, T), (T, np.array([[0.0, 2], [9, 5]])), side=["left", "right"]),
     *every("searchsorted", (T[::-1].copy(), T), sorter=[np.array([3, 2, 1, 0])]),
+    *every("isin", (N, U), (F, F[:1]), (N, 0), invert=BOTH),
     *every("where", (B, F, F[:1]), (B, F, np.asarray(0.5)), (B, N, 3), (B, 2.5, F)),
     *every("take", (F, PLACES), (N, PLACES), (B, PLACES), axis=[0, -2]),
     *every("take", (T, PLACES), (T, PLACES[:0])),
@@ -291,32 +283,12 @@ def test_every_function_of_the_standard_is_tested(request):
     names = {name for name in dir(xp) if not name.startswith("_") and callable(getattr(xp, name)) and name not in ALL}
     modules = "creation dtypes elementwise info linalg manipulation searching statistical".split()
     tested = {*UNARY, *BINARY, *OWN, *[name for name, _, _ in CALLS]}
-    dtype_functions = {"astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"}  # in test_array_api.py
-    assert names - set(modules) - tested - dtype_functions == set()
+    assert names - set(modules) - tested - ELSEWHERE == set()
     for place, calls in ((xp.linalg, LINALG), (xp.fft, FFT)):
         own = {
             n for n, f in vars(place).items() if getattr(f, "__module__", None) == place.__name__ and n[:6] != "along_"
         }
         assert own - {name for name, _, _ in calls} - tested == set()
-
-
-@about("asarray", "from_dlpack", "empty", "empty_like")
-def test_tensors_come_from_what_holds_numbers():
-    assert xp.asarray([[1, 2], [3, 4]]).dtype == xp.int64
-    assert xp.asarray([1, 2.5]).dtype == xp.float32
-    assert xp.asarray([xp.asarray(1.5), 2]).tolist() == [1.5, 2]
-    assert xp.asarray(range(3)).tolist() == [0, 1, 2]
-    x = xp.asarray(np.arange(3), dtype=xp.float64)
-    assert x.tolist() == [0, 1, 2]
-    assert xp.asarray(x) is x
-    assert not np.shares_memory(xp.asarray(x, copy=True).data, x.data)
-    assert np.shares_memory(xp.from_dlpack(x).data, x.data)
-    with pytest.raises(ValueError, match="copy=False"):
-        xp.asarray(x, dtype=xp.float32, copy=False)
-    with pytest.raises(ValueError, match="copy=False"):
-        xp.asarray([1], copy=False)
-    assert xp.empty((2, 0)).spec is xp.empty_like(xp.ones((2, 0))).spec is xp.zeros((2, 0)).spec
-    assert xp.empty_like(xp.ones(3), dtype=xp.int8).dtype == xp.int8
 
 
 @about("sort", "argsort")
@@ -327,14 +299,17 @@ def test_falling_order_keeps_equal_elements_in_theirs():
         check(xp.sort(given(a), axis=0, descending=True), np.take_along_axis(a, places, 0))
 
 
-@about("linalg.eigh", "eigh", "qr", "svd")
+@about("eigh", "eig", "eigvals", "qr", "svd")
 def test_decompositions_multiply_to_what_they_came_from():
     for a in (S, SS, S.astype("float32")):
         x, rtol = given(a), 1e-4 if a.dtype == np.float32 else 1e-10
         w, v = xp.linalg.eigh(x)
         check((v * xp.expand_dims(w, -2)) @ v.mT, a, rtol)
         check(w, np.linalg.eigh(a).eigenvalues, rtol)
-        assert xp.linalg.eigh(x)._fields == ("eigenvalues", "eigenvectors")
+        assert xp.linalg.eigh(x)._fields == xp.linalg.eig(x)._fields == ("eigenvalues", "eigenvectors")
+        w, v = xp.linalg.eig(x)
+        check(v * xp.expand_dims(w, -2), (x @ xp.real(v)).numpy().astype(w.dtype), rtol)
+        check(xp.sort(xp.real(xp.linalg.eigvals(x))), np.linalg.eigvalsh(a), rtol)
     for a in (F, D, C):
         x, rtol = given(a), 1e-4 if a.dtype == np.float32 else 1e-10
         for full in (False, True):
@@ -353,43 +328,3 @@ def test_decompositions_multiply_to_what_they_came_from():
 def test_the_extension_shares_functions_with_the_namespace():
     for name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
         assert getattr(xp.linalg, name) is getattr(xp, name)
-
-
-def test_reshaping_without_a_copy_is_a_view_or_refused():
-    x = given(F)
-    assert np.shares_memory(xp.reshape(x, (12,), copy=False).data, x.data)
-    assert not np.shares_memory(xp.reshape(x, (12,), copy=True).data, x.data)
-    with pytest.raises(ValueError, match="copy=False forbids"):
-        xp.reshape(x.mT, (12,), copy=False)
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda: xp.squeeze(given(F), 0), ValueError),
-        (lambda: xp.expand_dims(given(F), 3), IndexError),
-        (lambda: xp.expand_dims(given(F), -4), IndexError),
-        (lambda: xp.take(given(F), given(PLACES)), ValueError),
-        (lambda: xp.take(given(T), given(PLACES + 3)), IndexError),
-        (lambda: xp.nonzero(xp.asarray(1)), ValueError),
-        (lambda: xp.matrix_transpose(given(T)), ValueError),
-        (lambda: xp.tril(given(T)), ValueError),
-        (lambda: xp.searchsorted(given(F), given(F)), ValueError),
-        (lambda: xp.searchsorted(given(T), given(T), side="middle"), ValueError),
-        (lambda: xp.vecdot(given(T), given(T[:2])), ValueError),
-        (lambda: xp.matmul(given(T), given(T[:2])), ValueError),
-        (lambda: xp.matmul(xp.asarray(1.0), given(T)), ValueError),
-        (lambda: xp.max(given(F[:0])), ValueError),
-        (lambda: xp.sum(given(F), axis=2), ValueError),
-        (lambda: xp.cumulative_sum(given(F)), ValueError),
-        (lambda: xp.positive(given(B)), TypeError),
-        (lambda: xp.negative(given(B)), TypeError),
-        (lambda: xp.add(given(F), given(T[:3])), ValueError),
-        (lambda: xp.meshgrid(given(T), given(T), indexing="yx"), ValueError),
-        (lambda: xp.zeros((2, -1)), ValueError),
-        (lambda: xp.take_along_axis(given(F), given(PLACES)), ValueError),
-    ],
-)
-def test_what_the_standard_forbids_is_refused(call, error):
-    with pytest.raises(error):
-        call()

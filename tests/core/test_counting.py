@@ -40,6 +40,12 @@ def test_nonzero_and_its_kin_name_the_places(shape, dtype, seed):
     assert flow.masked_fill(x, flow.from_numpy(mask), 1).dtype is x.dtype
 
 
+def test_nonzero_static_has_as_many_rows_as_it_is_told():
+    x = flow.tensor([[0, 1], [2, 3]])
+    assert flow.nonzero_static(x, size=2).tolist() == [[0, 1], [1, 0]]
+    assert x.nonzero_static(size=4, fill_value=7).tolist() == [[0, 1], [1, 0], [1, 1], [7, 7]]
+
+
 def test_masks_broadcast():
     x, mask = flow.arange(6).reshape(2, 3), flow.tensor([True, False, True])
     assert flow.masked_select(x, mask).tolist() == [0, 2, 3, 5]
@@ -160,6 +166,9 @@ def test_rows_are_searched_in_rows():
     assert flow.searchsorted(table[0], 4).item() == 2
     assert flow.bucketize(2.0, flow.tensor([1.0, 3.0])).item() == 1
     assert flow.isin(3, table).item() is True
+    assert flow.isin(flow.tensor([0, 1], dtype=flow.uint8), 256).tolist() == [False, False]
+    assert flow.isin(flow.tensor([0.1, 0.2]), 0.1).tolist() == [True, False]
+    assert flow.isin(flow.tensor([1, 2], dtype=flow.bfloat16), flow.tensor([2])).tolist() == [False, True]
     assert flow.isin(table, 3).tolist()[0] == [False, True, False]
 
 
@@ -219,6 +228,12 @@ V, IDS = flow.tensor([1.0, 2.0]), flow.tensor([1, 2])
         (lambda: flow.searchsorted(flow.ones(2, 3), V), ValueError, "leading dims"),
         (lambda: flow.searchsorted(V, V, sorter=IDS), IndexError, "sorter"),
         (lambda: flow.bucketize(V, flow.ones(1, 1)), ValueError, "bucketize: boundaries"),
+        (lambda: flow.bucketize(IDS, V), TypeError, "bucketize: input"),
+        (lambda: flow._segment_reduce(IDS, "sum", lengths=IDS), TypeError, "not of a float type"),
+        (lambda: flow.nonzero_static(IDS, size=-1), ValueError, "nonzero_static: size is -1"),
+        (lambda: flow.take_along_dim(V, [0]), TypeError, "take_along_dim: indices is a list"),
+        (lambda: flow.take(V, 0), TypeError, "take: index is a int"),
+        (lambda: flow.masked_scatter(V, V > 0, 1.0), TypeError, "masked_scatter: source is a float"),
         (lambda: flow.isin(1, 2), TypeError, "must be a tensor"),
     ],
 )

@@ -4,6 +4,8 @@ import ctypes
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import flow_core as flow
 from flow_core import dlpack
@@ -32,14 +34,25 @@ class Old:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_tensor_taken_from_a_tensor_shares_its_memory(dtype):
     x = sample(dtype)
-    for given in (x, x.mT, x[:, ::2], x[1:], flow.from_numpy(x.data[0, 0, ...])):
-        y = flow.from_dlpack(given)
-        assert y.spec is given.spec
-        assert y.data.strides == given.data.strides
-        assert np.shares_memory(y.data, given.data)
-        assert y.tolist() == given.tolist()
+    for source in (x, x.mT, x[:, ::2], x[1:], flow.from_numpy(x.data[0, 0, ...])):
+        y = flow.from_dlpack(source)
+        assert y.spec is source.spec
+        assert y.data.strides == source.data.strides
+        assert np.shares_memory(y.data, source.data)
+        assert y.tolist() == source.tolist()
     flow.from_dlpack(x).data[0, 0] = 1
     assert x.tolist()[0][0] == 1
+
+
+@given(st.sampled_from(DTYPES), st.lists(st.integers(0, 3), max_size=4), st.randoms())
+def test_every_shape_and_order_of_dims_travels(dtype, shape, random):
+    x = flow.from_numpy(np.arange(int(np.prod(shape))).reshape(shape).astype(dtype))
+    dims = list(range(x.ndim))
+    random.shuffle(dims)
+    x = x.permute(dims) if dims else x
+    y = flow.from_dlpack(x)
+    assert y.spec is x.spec
+    assert y.tolist() == x.tolist()
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d is not flow.bfloat16], ids=str)

@@ -17,9 +17,12 @@ CALLS = [
     *[(getattr(scipy.special, name), v, v[::-1].copy()) for name in "gammainc xlogy chdtr".split()],
     *[(getattr(scipy.stats, name), v) for name in "gmean hmean kurtosis skew sem kstat circmean circstd".split()],
     *[(getattr(scipy.fft, name), a) for name in "fft ifft rfft irfft fftn hfft dct dst fftshift".split()],
+    *[(function, a) for function in (scipy.cluster.vq.whiten, scipy.stats.zscore, scipy.special.logsumexp)],
     (scipy.cluster.vq.vq, a, b[:2]),
     (scipy.cluster.vq.kmeans, a, b[:2]),
+    (scipy.stats.ttest_ind, a, b),
     (scipy.signal.detrend, v),
+    (scipy.signal.hilbert, v),
     (scipy.signal.fftconvolve, v, v[:3]),
     (scipy.signal.resample, v, 5),
     (scipy.ndimage.gaussian_filter, a, 1.0),
@@ -48,4 +51,4 @@ def test_scipy_takes_tensors_and_gives_tensors():
     environ = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "all 36\n"
+    assert done.stdout == "all 41\n"

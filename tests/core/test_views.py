@@ -106,9 +106,9 @@ def test_an_expanded_tensor_is_not_written():
     assert x.tolist() == [0, 0, 0]
 
 
-def test_writing_in_place_counts_versions_and_returns_the_tensor():
+def test_writing_in_place_counts_versions():
     x, y = flow.zeros(3), flow.ones(3)
-    assert x.copy_(y) is x
+    assert x.copy_(y) is x  # the method returns the tensor, as PyTorch's; the op nothing
     assert flow.OPS["mul_"](x, 3.0) is None
     assert x.tolist() == [3, 3, 3]
     assert (x.version, y.version) == (2, 0)

@@ -36,6 +36,7 @@ from flow_core.functions.noise import *  # noqa: F403
 from flow_core.functions.normalization import *  # noqa: F403
 from flow_core.functions.pointwise import *  # noqa: F403
 from flow_core.functions.reduction import *  # noqa: F403
+from flow_core.functions.renaming import *  # noqa: F403
 from flow_core.functions.running import *  # noqa: F403
 from flow_core.functions.shapes import *  # noqa: F403
 from flow_core.functions.space import *  # noqa: F403

@@ -14,6 +14,7 @@ from flow_core.functions import (
     overwriting,
     pointwise,
     reduction,
+    renaming,
     running,
     statistics,
 )
@@ -57,21 +58,23 @@ def reshape(self, shape):
 VIEWS = {}  # (spec, sizes as written) -> (spec of the view, reshape's attributes): what view has met before
 
 
-def view(self, *sizes):
+def view(self, *sizes, dtype=None):
     """A view of the elements in row-major order under another shape, given as sizes or as one sequence; one may be -1.
+
+    Given a dtype instead, the memory read as elements of that.
 
     ValueError where the memory does not allow a view; reshape copies there.
     """
     # Spelled out, since a view costs little more than the names and calls on the way to it.
     known = VIEWS.get((self.spec, sizes)) if sizes and type(self) is Tensor and type(sizes[0]) is int else None
     if known is None or interceptor.call is not None:
-        return unknown_view(self, sizes)
+        return unknown_view(self, sizes, dtype)
     out = new(Tensor)
     out.spec, attrs = known
     try:
         out.data = self.data.reshape(out.spec.shape, copy=False)
     except ValueError:
-        return unknown_view(self, sizes)
+        return unknown_view(self, sizes, dtype)
     out.requires_grad = False
     out.grad_fn = None
     if self.requires_grad and recorder.call is not None:
@@ -79,8 +82,17 @@ def view(self, *sizes):
     return out
 
 
-def unknown_view(self, sizes):
+def unknown_view(self, sizes, dtype):
     """view the long way; remembers it."""
+    if (
+        dtype is None
+        and len(sizes) == 1
+        and not isinstance(sizes[0], (tuple, list))
+        and not hasattr(sizes[0], "__index__")
+    ):
+        (dtype,), sizes = sizes, ()
+    if dtype is not None:
+        return renaming.viewed_as(self, dtype)
     shape = creation.sizes(sizes)
     out = shapes.reshape(self, shape=shape)
     if type(self) is Tensor:
@@ -107,12 +119,14 @@ def expand(self, shape):
 
 def contiguous(self):
     """The tensor with its elements in row-major order in memory; itself if they are."""
-    return self if self.is_contiguous() else clone(self)
+    return self if self.is_contiguous() else renaming.clone(self)
 
 
-def clone(self):
-    """A copy, through which gradients flow."""
-    return elementwise.cast(self, dtype=self.dtype)
+def turned(self):
+    """The dims in the opposite order: of a matrix, its transpose."""
+    if self.ndim == 2:
+        return shapes.transpose(self, dim0=0, dim1=1)
+    return shapes.permute(self, dims=tuple(range(self.ndim))[::-1]) if self.ndim else self
 
 
 def transposed(self):
@@ -147,7 +161,7 @@ METHODS = {
     **operators(binary.bitwise_right_shift, "rshift"),
     "__neg__": lambda self: elementwise.neg(self),
     "__abs__": lambda self: elementwise.abs(self),
-    "__pos__": clone,
+    "__pos__": renaming.clone,
     "__eq__": lambda self, other: NotImplemented if no_operand(other) else elementwise.eq(self, other),
     "__ne__": lambda self, other: NotImplemented if no_operand(other) else elementwise.ne(self, other),
     "__lt__": lambda self, other: elementwise.lt(self, other),
@@ -156,14 +170,13 @@ METHODS = {
     "__ge__": lambda self, other: elementwise.ge(self, other),
     "__hash__": object.__hash__,
     "__iter__": iterate,
-    "T": property(transposed),
+    "T": property(turned),
     "mT": property(transposed),
     "reshape": sizes_method(reshape),
     "view": view,
     "permute": sizes_method(permute),
     "expand": sizes_method(expand),
     "contiguous": contiguous,
-    "clone": clone,
 }
 # Ops and functions of ops whose first argument is the tensor: as methods they have their own names.
 FUNCTIONS = [
@@ -194,6 +207,7 @@ MODULES = (
     overwriting,
     pointwise,
     reduction,
+    renaming,
     running,
     shapes_functions,
     statistics,
@@ -212,5 +226,5 @@ def attach(cls):
 
 
 attach(Tensor)
-for name, method in layouts.MEMORY.items():
+for name, method in {**layouts.MEMORY, **renaming.MEMORY}.items():
     setattr(Tensor, name, method)

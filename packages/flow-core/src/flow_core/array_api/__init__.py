@@ -39,6 +39,7 @@ from flow_core.array_api.linalg import matrix_transpose as matrix_transpose
 from flow_core.array_api.linalg import tensordot as tensordot
 from flow_core.array_api.linalg import vecdot as vecdot
 from flow_core.array_api.manipulation import broadcast_arrays as broadcast_arrays
+from flow_core.array_api.manipulation import broadcast_shapes as broadcast_shapes
 from flow_core.array_api.manipulation import broadcast_to as broadcast_to
 from flow_core.array_api.manipulation import concat as concat
 from flow_core.array_api.manipulation import expand_dims as expand_dims
@@ -56,6 +57,7 @@ from flow_core.array_api.searching import argmax as argmax
 from flow_core.array_api.searching import argmin as argmin
 from flow_core.array_api.searching import argsort as argsort
 from flow_core.array_api.searching import count_nonzero as count_nonzero
+from flow_core.array_api.searching import isin as isin
 from flow_core.array_api.searching import nonzero as nonzero
 from flow_core.array_api.searching import searchsorted as searchsorted
 from flow_core.array_api.searching import sort as sort

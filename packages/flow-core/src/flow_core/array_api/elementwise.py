@@ -1,11 +1,7 @@
 """Functions of elements, one by one. Shapes broadcast, dtypes promote, and one of two arguments may be a Python number."""
 
-import math
-
-import numpy as np
-
 import flow_core as flow
-from flow_core.array_api.dtypes import promoted
+from flow_core.array_api.dtypes import promoted, result_type
 
 
 def one(name, function):
@@ -23,7 +19,7 @@ def two(name, function):
     """The standard's function `name` of two tensors, or of a tensor and a Python number."""
 
     def elementwise(x1, x2, /):
-        return function(*lifted(function, *alike(x1, x2)))
+        return function(*alike(x1, x2))
 
     elementwise.__name__ = elementwise.__qualname__ = name
     elementwise.__doc__ = function.__doc__
@@ -31,21 +27,16 @@ def two(name, function):
 
 
 def alike(x1, x2):
-    """Both in the dtype that they promote to, for which flow as PyTorch counts a tensor without dims less; a number stays one."""
-    if not hasattr(x1, "spec") or not hasattr(x2, "spec") or x1.dtype is x2.dtype:
-        return x1, x2
-    return promoted(x1, x2)
-
-
-def lifted(function, *args):
-    """The arguments, with tensors without dims for the numbers that an op, as PyTorch's, does not take in their place."""
-    numbers = getattr(function, "numbers", (0, 1))
-    if all([hasattr(x, "spec") or i in numbers for i, x in enumerate(args)]):
-        return args
-    like = next((x for x in args if hasattr(x, "spec")), None)
-    if like is None:
-        return args
-    return [x if hasattr(x, "spec") else flow.full((), x, dtype=flow.promote_types(like.dtype, type(x))) for x in args]
+    """Both as tensors of the dtype that they promote to; a number is weak, a tensor without axes (which is weak in PyTorch) is not."""
+    kinds = [hasattr(x, "spec") for x in (x1, x2)]
+    if all(kinds):
+        return (x1, x2) if x1.dtype is x2.dtype else promoted(x1, x2)
+    if not any(kinds):
+        raise TypeError(f"{x1!r} and {x2!r} are no tensors, expected one at least")
+    dtype = result_type(x1, x2)
+    return promoted(
+        *[x if tensor else flow.full((), x, dtype=dtype) for x, tensor in zip((x1, x2), kinds, strict=True)]
+    )
 
 
 # The standard's name, and flow's where it is another.
@@ -53,7 +44,7 @@ ONE = """acos acosh asin asinh atan atanh bitwise_invert:bitwise_not cos cosh ex
 logical_not negative:neg reciprocal signbit sin sinh sqrt square tan tanh""".split()
 TWO = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide:div equal:eq
 greater:gt greater_equal:ge hypot less:lt less_equal:le logaddexp logical_and logical_or logical_xor maximum minimum multiply:mul
-not_equal:ne pow remainder subtract:sub""".split()
+nextafter not_equal:ne pow remainder subtract:sub""".split()
 globals().update(
     {name: make(name, getattr(flow, own or name))
      for make, names in ((one, ONE), (two, TWO))
@@ -136,17 +127,9 @@ def floor_divide(x1, x2, /):
     if out.dtype.kind in "iu":
         return out
     quotient = flow.div(x1, x2)
-    finite = [flow.isfinite(x) if hasattr(x, "spec") else math.isfinite(x) for x in (x1, x2)]
-    return flow.where(flow.ne(*finite), flow.where(flow.isnan(quotient), out, quotient), out)
-
-
-def nextafter(x1, x2, /):
-    """The number of the dtype next to x1 on the way to x2. It has no gradient."""
-    if not hasattr(x1, "spec") or not hasattr(x2, "spec"):
-        like = x1 if hasattr(x1, "spec") else x2
-        x1, x2 = (x if hasattr(x, "spec") else flow.full((), x, dtype=like.dtype) for x in (x1, x2))
-    a, b = promoted(x1.detach(), x2.detach())
-    return flow.from_numpy(np.asarray(np.nextafter(a.data, b.data)))
+    return flow.where(
+        flow.logical_xor(flow.isfinite(x1), flow.isfinite(x2)), flow.where(flow.isnan(quotient), out, quotient), out
+    )
 
 
 def clip(x, /, min=None, max=None):
@@ -159,4 +142,4 @@ def clip(x, /, min=None, max=None):
 
 
 NAMES = [pair.partition(":")[0] for pair in (*ONE, *TWO)]
-NAMES += "abs ceil clip conj expm1 floor floor_divide imag nextafter positive real round sign trunc".split()
+NAMES += "abs ceil clip conj expm1 floor floor_divide imag positive real round sign trunc".split()

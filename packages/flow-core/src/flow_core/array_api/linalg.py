@@ -32,6 +32,16 @@ def diagonal(x, /, *, offset=0):
     return flow.reshape(square, shape=(*x.shape[:-2], k * k))[..., :: k + 1]
 
 
+def eig(x, /):
+    """(eigenvalues, eigenvectors as columns) of square matrices, complex and in no order. From the standard's 2025.12."""
+    return flow.linalg.eig(x)
+
+
+def eigvals(x, /):
+    """The complex eigenvalues of square matrices, in no order. From the standard's 2025.12."""
+    return flow.linalg.eigvals(x)
+
+
 def eigh(x, /):
     """(eigenvalues, eigenvectors as columns) of Hermitian matrices, growing."""
     return flow.linalg.eigh(x)

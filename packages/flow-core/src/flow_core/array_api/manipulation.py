@@ -18,6 +18,11 @@ def broadcast_to(x, /, shape):
     return flow.broadcast_to(x, shape)
 
 
+def broadcast_shapes(*shapes):
+    """The shape, a tuple, that shapes broadcast to. From the standard's 2025.12."""
+    return flow.broadcast_shapes(*shapes)
+
+
 def concat(arrays, /, *, axis=0):
     """Tensors joined along an axis, or flattened first where it is None; dtypes promote."""
     if axis is None:

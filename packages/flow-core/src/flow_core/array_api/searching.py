@@ -68,6 +68,12 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     return flow.from_numpy(np.asarray(places, np.int64))
 
 
+def isin(x1, x2, /, *, invert=False):
+    """True where an element of x1 (or x1, a number) is among those of x2; with `invert` where it is not. From the standard's 2025.12."""
+    x1, x2 = alike(x1, x2)
+    return flow.from_numpy(np.asarray(np.isin(x1.data, x2.data, invert=invert)))
+
+
 def where(condition, x1, x2, /):
     """x1 where `condition` (bools) holds, x2 elsewhere; shapes broadcast, dtypes promote, one of x1 and x2 may be a Python number."""
     return flow.where(condition, *alike(x1, x2))

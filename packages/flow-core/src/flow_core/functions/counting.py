@@ -3,7 +3,7 @@
 import numpy as np
 
 from flow_core.dtype import CATEGORIES, float32, float64, int64
-from flow_core.functions.subscript import plain
+from flow_core.functions.subscript import plain, require_tensors
 from flow_core.spec import as_dim
 from flow_core.tensor import from_numpy
 
@@ -85,6 +85,7 @@ def bincount(input, weights=None, minlength=0):
         raise ValueError(f"bincount: minlength is {minlength!r}, expected an int of 0 or more")
     if weights is None:
         return from_numpy(np.bincount(array.astype(int64), minlength=minlength).astype(int64))
+    require_tensors("bincount", weights=weights)
     if weights.shape != input.shape:
         raise ValueError(f"bincount: weights {weights.spec} must have the shape of {input.spec}")
     values = plain("bincount", weights).astype(float64)
@@ -236,6 +237,8 @@ def given_edges(name, given, input):
 
 
 def as_weights(name, input, weight, count):
+    """The weights as float64, one a point."""
+    require_tensors(name, weight=weight)
     if weight.dtype is not input.dtype:
         raise TypeError(f"{name}: weight {weight.spec} must have the dtype of {input.spec}")
     if weight.spec.size != count:

@@ -6,7 +6,7 @@ from flow_core.device import as_device
 from flow_core.dtype import CATEGORIES, as_dtype, bool_, float32
 from flow_core.ops import creation, elementwise, inplace
 from flow_core.spec import TensorSpec, as_count, as_shape, num_elements
-from flow_core.tensor import Tensor, from_numpy, new_tensor
+from flow_core.tensor import from_numpy, new_tensor
 from flow_core.tensor import tensor as tensor_of
 
 # What PyTorch's functions take beside dtype and device, and the values that mean what is done here anyway.
@@ -200,16 +200,6 @@ def new_tensor_of(self, data, *, dtype=None, device=None, requires_grad=False, *
     return tensor_of(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
-def as_tensor(data, dtype=None, device=None):
-    """`data` as a tensor: itself, or around the memory of a numpy array, where dtype allows; else of a copy."""
-    as_device(device)
-    if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and dtype in (None, data.dtype):
-        return from_numpy(data)
-    return tensor_of(data, dtype=dtype)
-
-
 def fill(x, value):
     """A tensor like x with every element `value`, a number or a 0-d tensor, to which the gradient flows."""
     if hasattr(value, "spec"):
@@ -237,7 +227,7 @@ def zero_(self):
 
 # The names that flow_core takes over, and those that tensors have as methods.
 __all__ = """full zeros ones empty empty_strided empty_permuted eye arange scalar_tensor full_like zeros_like ones_like empty_like
-as_tensor fill""".split()
+fill""".split()
 METHODS = {
     **{name: globals()[name] for name in "new_zeros new_ones new_empty new_full new_empty_strided fill_ zero_".split()},
     "new_tensor": new_tensor_of,

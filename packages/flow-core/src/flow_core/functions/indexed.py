@@ -4,11 +4,11 @@ import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_, int64
 from flow_core.functions.placing import REDUCTIONS, as_index, check_like, combined, lifted
-from flow_core.functions.subscript import Subscript, apart, taken
+from flow_core.functions.subscript import Subscript, apart, require_tensors, taken
 from flow_core.functions.writing import as_value, in_place
 from flow_core.ops import along, elementwise, scatter, shape
 from flow_core.ops.creation import full, full_like
-from flow_core.spec import as_dim
+from flow_core.spec import as_dim, broadcast_shapes
 from flow_core.tensor import Tensor
 
 
@@ -78,6 +78,8 @@ def index_reduce(x, dim, index, source, reduce, *, include_self=True):
     """x with the slices of `source` combined with those along `dim` that `index` names, as in scatter_reduce: all but "sum"."""
     if reduce not in REDUCTIONS[1:]:
         raise ValueError(f"index_reduce: reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS[1:])}")
+    if CATEGORIES[x.dtype] == 3 and reduce in ("amax", "amin"):
+        raise TypeError(f"index_reduce: {x.spec} holds complex numbers, which have no order")
     dim, index, source = sources("index_reduce", x, dim, index, source)
     beside = shape.reshape(index, shape=tuple([-1 if d == dim else 1 for d in range(source.ndim)]))
     return combined(x, dim, shape.expand(beside, shape=source.shape), source, reduce, include_self)
@@ -120,31 +122,38 @@ def as_indices(name, x, indices):
 
 def _unsafe_masked_index(x, mask, indices, fill):
     """x[indices] where `mask` holds, `fill` elsewhere, where indices may be out of range."""
-    subscript = clamped("_unsafe_masked_index", x, indices)
+    require_tensors("_unsafe_masked_index", x=x, mask=mask)
+    subscript = as_indices("_unsafe_masked_index", x, clamped(x, indices))
     if not x.spec.size:
-        return full(np.broadcast_shapes(mask.shape, *[i.shape for i in subscript.ids]), fill, dtype=x.dtype)
+        wide = broadcast_shapes("_unsafe_masked_index", mask.shape, *[i.shape for i in subscript.ids])
+        return full(wide, fill, dtype=x.dtype)
     return elementwise.where(mask, taken(x, subscript), as_value("_unsafe_masked_index", fill, x))
 
 
 def _unsafe_masked_index_put_accumulate(x, mask, indices, values):
     """x with those of `values` where `mask` holds added at x[indices], which may be out of range elsewhere."""
+    require_tensors("_unsafe_masked_index_put_accumulate", x=x, mask=mask, values=values)
     if not x.spec.size:
         return elementwise.cast(x, dtype=x.dtype)
     zero = full((), 0, dtype=values.dtype)
-    return index_put(x, clamped("", x, indices, False), elementwise.where(mask, values, zero), True)
+    return index_put(x, clamped(x, indices), elementwise.where(mask, values, zero), True)
 
 
-def clamped(name, x, indices, apart_too=True):
-    """The index tensors, those out of range of their dims brought to the nearest place; as a Subscript."""
+def clamped(x, indices):
+    """The index tensors, as int64, with those out of range of their dims brought to the nearest place."""
     near = []
-    for dim, i in enumerate(indices):
-        size = max(x.shape[dim], 1)
-        near.append(None if i is None else elementwise.minimum(elementwise.maximum(i, -size), size - 1))
-    return as_indices(name, x, near) if apart_too else near
+    for size, i in zip(x.shape, indices, strict=False):
+        if i is not None:
+            require_tensors("_unsafe_masked_index", index=i)
+            i = elementwise.maximum(elementwise.cast(i, dtype=int64), -max(size, 1))
+            i = elementwise.minimum(i, max(size, 1) - 1)
+        near.append(i)
+    return near
 
 
 def take(x, index):
     """The elements of x, in row-major order, at the places `index` (int64, negative ones from the end); of index's shape."""
+    require_tensors("take", index=index)
     if index.dtype is not int64:
         raise TypeError(f"take: index is {index.spec}, expected int64")
     return scatter.at(shape.reshape(x, shape=(x.spec.size,)), index, dims=(0,))
@@ -152,6 +161,7 @@ def take(x, index):
 
 def put(x, index, source, accumulate=False):
     """x with the elements of `source` at the places `index` (int64) of the flattened x, or added there with `accumulate`."""
+    require_tensors("put", index=index)
     if index.dtype is not int64:
         raise TypeError(f"put: index is {index.spec}, expected int64")
     check_like("put", x, source)

@@ -3,10 +3,11 @@
 import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_, int64
-from flow_core.functions.subscript import plain
+from flow_core.functions.subscript import plain, require_tensors
 from flow_core.functions.writing import as_value, in_place
 from flow_core.ops import along, elementwise, scatter, shape
-from flow_core.spec import as_shape, broadcast_shapes, num_elements
+from flow_core.ops.creation import full
+from flow_core.spec import as_count, as_shape, broadcast_shapes, num_elements
 from flow_core.tensor import Tensor, from_numpy
 
 
@@ -48,6 +49,7 @@ def masked_scatter(x, mask, source):
     ValueError for fewer elements in source than places in the mask.
     """
     check_mask("masked_scatter", mask)
+    require_tensors("masked_scatter", source=source)
     if source.dtype is not x.dtype:
         raise TypeError(f"masked_scatter: source {source.spec} must have the dtype of {x.spec}")
     sizes = broadcast_shapes("masked_scatter", x.shape, mask.shape)
@@ -71,6 +73,15 @@ def nonzero(x, *, as_tuple=False):
     if not as_tuple:
         return from_numpy(np.argwhere(array).astype(int64, copy=False))
     return tuple([from_numpy(i.astype(int64, copy=False)) for i in np.nonzero(np.atleast_1d(array))])
+
+
+def nonzero_static(x, *, size, fill_value=-1):
+    """As nonzero, but always of `size` rows: the first places, and rows of `fill_value` where there are fewer."""
+    size = as_count("nonzero_static", "size", size)
+    places = np.argwhere(plain("nonzero_static", x))[:size]
+    out = np.full((size, x.ndim), full((), fill_value, dtype=int64).item(), int64)
+    out[: len(places)] = places
+    return from_numpy(out)
 
 
 def argwhere(x):
@@ -100,6 +111,7 @@ def unravel_index(indices, shape):
     flat = plain("unravel_index", indices)
     if flat.size and (flat.min() < 0 or flat.max() >= num_elements(sizes)):
         raise ValueError(f"unravel_index: indices from {flat.min()} to {flat.max()} are out of range for shape {sizes}")
+    flat = flat.astype(np.uint64 if indices.dtype.kind == "u" else int64)  # a size may be beyond a small dtype
     out = []
     for n in reversed(sizes):
         rest = flat // max(n, 1)
@@ -128,7 +140,17 @@ def one_hot(tensor, num_classes=-1):
 
 FUNCTIONS = {
     f.__name__: f
-    for f in (masked_select, masked_fill, masked_scatter, nonzero, argwhere, where, unravel_index, one_hot)
+    for f in (
+        masked_select,
+        masked_fill,
+        masked_scatter,
+        nonzero,
+        nonzero_static,
+        argwhere,
+        where,
+        unravel_index,
+        one_hot,
+    )
 }
 METHODS = {
     **{name: f for name, f in FUNCTIONS.items() if name not in ("unravel_index", "one_hot", "where")},

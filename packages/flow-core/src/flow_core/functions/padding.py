@@ -26,10 +26,10 @@ def as_pads(name, x, pad):
 
 
 def checked_pads(name, x, pad):
-    """as_pads; ValueError for what would leave a dim of fewer than 0 elements."""
+    """as_pads; ValueError for what would cut more elements than a dim has."""
     pads = as_pads(name, x, pad)
     for dim, (low, high) in pads.items():
-        if x.shape[dim] + low + high < 0:
+        if x.shape[dim] + min(low, 0) + min(high, 0) < 0:
             raise ValueError(f"{name}: pad ({low}, {high}) takes more than the {x.shape[dim]} elements of dim {dim}")
     return pads
 
@@ -51,11 +51,9 @@ def as_element(value, dtype):
 def constant_pad_nd(x, pad, value=0):
     """x with pad[0] elements of `value` before those of its last dim and pad[1] after, pad[2] and pad[3] for the dim before, and so on.
 
-    Negative pads cut. Of x's dtype. ValueError if a dim would have fewer than 0 elements.
+    Negative pads cut. Of x's dtype. ValueError for cuts of more elements than there are.
     """
     pads = checked_pads("constant_pad_nd", x, pad)
-    # A low cut beyond the end eats into the high pad, and the other way round.
-    pads = {d: settled(x.shape[d], *ends) for d, ends in pads.items()}
     x = cut(x, pads)
     pads = {d: (max(low, 0), max(high, 0)) for d, (low, high) in pads.items()}
     if not any(n for ends in pads.values() for n in ends):
@@ -70,15 +68,6 @@ def constant_pad_nd(x, pad, value=0):
     inside = np.zeros(shape, bool)
     inside[tuple([slice(*i[1:]) for i in index])] = True
     return elementwise.where(from_numpy(inside), out, value)
-
-
-def settled(size, low, high):
-    """(low, high) of the same result in which neither end takes more than there is."""
-    if -low > size:
-        return -size, high + low + size
-    if -high > size:
-        return low + high + size, -size
-    return low, high
 
 
 def reflected(t, n):
@@ -101,10 +90,15 @@ def check_mode(x, mode, pads):
         n = x.shape[dim]
         if mode == "reflect" and (low >= n or high >= n):
             raise ValueError(f"pad: to reflect, pad ({low}, {high}) must be less than the {n} elements of dim {dim}")
-        if mode == "circular" and (low > n or high > n):
-            raise ValueError(f"pad: pad ({low}, {high}) would wrap around the {n} elements of dim {dim} more than once")
-        if n + low + high < 1 or n < 1:
-            raise ValueError(f"pad: pad ({low}, {high}) leaves no elements of the {n} of dim {dim}")
+        left = n + min(low, 0) + min(high, 0)  # what negative pads leave to wrap
+        if mode == "circular" and (low > left or high > left):
+            raise ValueError(
+                f"pad: pad ({low}, {high}) would wrap around the {left} elements that it leaves of dim {dim} more than once"
+            )
+        if n + low + high < 0 or (mode == "circular" and left < 1):
+            raise ValueError(f"pad: pad ({low}, {high}) leaves nothing of the {n} elements of dim {dim}")
+    if all(x.shape[dim] + low + high < 1 for dim, (low, high) in pads.items()):
+        raise ValueError(f"pad: pads {tuple(pads.values())} leave nothing of {x.spec}")
     if any(n == 0 for n in x.shape[x.ndim - len(pads) - 1 :]):
         raise ValueError(f"pad: {x.spec} has an empty dim other than the first")
 

@@ -6,11 +6,12 @@ Of a 0-d tensor all take it as one of one dim, as PyTorch does. Indices of gathe
 import numpy as np
 
 from flow_core.dtype import CATEGORIES, bool_, int64
+from flow_core.functions.subscript import require_tensors
 from flow_core.functions.writing import as_value, in_place
 from flow_core.ops import along, binary, elementwise, scatter, shape
 from flow_core.ops.creation import full, full_like
 from flow_core.ops.index import slice_, slice_backward
-from flow_core.spec import as_dim
+from flow_core.spec import as_dim, broadcast_shapes
 from flow_core.tensor import Tensor
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -56,6 +57,7 @@ def gather(x, dim, index, *, sparse_grad=False):
     Index may be smaller than x in the other dims. IndexError for an index out of range.
     """
     dim = as_dim("gather", dim, x.ndim)
+    require_tensors("gather", index=index)
     if not index.spec.size:
         flat = shape.reshape(x, shape=(x.spec.size,))
         return shape.reshape(part(flat, (0,)), shape=index.shape)
@@ -66,6 +68,7 @@ def gather(x, dim, index, *, sparse_grad=False):
 
 def take_along_dim(x, indices, dim=None):
     """The elements of x along `dim` that `indices` (int64) name, the shapes of both broadcast but for that dim; without one in flat x."""
+    require_tensors("take_along_dim", indices=indices)
     if indices.dtype is not int64:
         raise TypeError(f"take_along_dim: indices are {indices.spec}, expected int64")
     if dim is None:
@@ -73,7 +76,11 @@ def take_along_dim(x, indices, dim=None):
     if x.ndim != indices.ndim:
         raise ValueError(f"take_along_dim: indices {indices.spec} must have as many dims as {x.spec}")
     dim = as_dim("take_along_dim", dim, x.ndim)
-    rest = np.broadcast_shapes(*[(*t.shape[:dim], 1, *t.shape[dim + 1 :]) for t in (x, indices)]) if x.ndim else ()
+    rest = (
+        broadcast_shapes("take_along_dim", *[(*t.shape[:dim], 1, *t.shape[dim + 1 :]) for t in (x, indices)])
+        if x.ndim
+        else ()
+    )
     wide = [shape.expand(t, shape=(*rest[:dim], t.shape[dim], *rest[dim + 1 :])) if x.ndim else t for t in (x, indices)]
     if type(wide[1]) is Tensor and x.ndim:
         wide[1] = elementwise.where(elementwise.lt(wide[1], 0), elementwise.add(wide[1], x.shape[dim]), wide[1])
@@ -132,6 +139,8 @@ def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
     """
     if reduce not in REDUCTIONS:
         raise ValueError(f"scatter_reduce: reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS)}")
+    if CATEGORIES[x.dtype] == 3 and reduce in ("amax", "amin"):
+        raise TypeError(f"scatter_reduce: {x.spec} holds complex numbers, which have no order")
     dim, index, src = operands("scatter_reduce", x, dim, index, src)
     return combined(x, dim, index, src, reduce, include_self)
 
@@ -189,6 +198,7 @@ def slice_scatter(x, src, dim=0, start=None, end=None, step=1):
 
 def replaced(name, x, src, dim, item):
     """x with src where an item of a basic index stands along `dim`."""
+    require_tensors(name, src=src)
     if not x.ndim:
         raise ValueError(f"{name}: a 0-d tensor has no slices")
     if not hasattr(item, "__len__") and not -x.shape[dim] <= item < x.shape[dim]:

@@ -5,6 +5,7 @@ import math
 import ml_dtypes
 
 from flow_core.dtype import CATEGORIES, bool_, complex128, float32, float64, promote
+from flow_core.functions.door import tensors
 from flow_core.ops import binary, elementwise, unary
 from flow_core.ops.creation import full_as, zeros_like
 
@@ -139,6 +140,7 @@ def largest(dtype):
     return float(ml_dtypes.finfo(dtype).max)
 
 
+@tensors("input", "values")
 def heaviside(input, values):
     """0 below 0, `values` at 0, 1 above; NaN for NaN."""
     step = elementwise.cast(elementwise.gt(input, 0), dtype=promote(input.dtype, values.dtype))
@@ -185,6 +187,7 @@ def equal(input, other):
     return input.shape == other.shape and bool(elementwise.eq(input, other).data.all())
 
 
+@tensors("x", "other")
 def ldexp(x, other):
     """x * 2^other."""
     power = unary.exp2(elementwise.cast(other, dtype=float32) if CATEGORIES[other.dtype] < 2 else other)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from flow_core.dtype import CATEGORIES, int32, int64
-from flow_core.functions.subscript import plain
+from flow_core.dtype import CATEGORIES, int32, int64, promote
+from flow_core.functions.subscript import plain, require_tensors
 from flow_core.ops.creation import full
 from flow_core.tensor import from_numpy
 
@@ -51,6 +51,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 def in_order(table, sorter):
     """The sequences in the order that `sorter`, a tensor of int64, gives."""
+    require_tensors("searchsorted", sorter=sorter)
     if sorter.shape != table.shape or sorter.dtype is not int64:
         raise ValueError(f"searchsorted: sorter is {sorter.spec}, expected int64 of the sequence's shape {table.shape}")
     order = plain("searchsorted", sorter)
@@ -64,10 +65,14 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 
     A value equal to a boundary falls in the bucket below it, or with `right` above it. int64, or int32 with `out_int32`.
     """
+    require_tensors("bucketize", boundaries=boundaries)
     if boundaries.ndim != 1:
         raise ValueError(f"bucketize: boundaries are {boundaries.spec}, expected one dim")
     table, values = plain("bucketize", boundaries), input
-    values = plain("bucketize", input) if hasattr(input, "spec") else input
+    if hasattr(input, "spec"):
+        if input.dtype is not boundaries.dtype:
+            raise TypeError(f"bucketize: input {input.spec} must have the dtype of the boundaries, {boundaries.spec}")
+        values = plain("bucketize", input)
     found = np.searchsorted(table, values, "right" if right else "left")
     return from_numpy(np.asarray(found, int32 if out_int32 else int64))
 
@@ -77,10 +82,23 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
 
     NaN is among nothing. `assume_unique` promises that neither has an element twice, and changes nothing.
     """
-    if not hasattr(elements, "spec") and not hasattr(test_elements, "spec"):
+    given = [elements, test_elements]
+    if not any(hasattr(t, "spec") for t in given):
         raise TypeError("isin: one of elements and test_elements must be a tensor")
-    given = [plain("isin", t) if hasattr(t, "spec") else t for t in (elements, test_elements)]
-    return from_numpy(np.asarray(np.isin(*given, invert=invert)))
+    for t in given:
+        if not hasattr(t, "spec") and not isinstance(t, (bool, int, float, complex)):
+            raise TypeError(f"isin: elements or test_elements is a {type(t).__name__}, expected a tensor or a number")
+    dtype = promote(*[t.dtype if hasattr(t, "spec") else type(t) for t in given])
+    arrays = [plain("isin", t).astype(dtype) if hasattr(t, "spec") else number_as(t, dtype) for t in given]
+    return from_numpy(np.asarray(np.isin(*arrays, invert=bool(invert))))
+
+
+def number_as(number, dtype):
+    """A Python number as an array of `dtype`; one that integers of the dtype cannot be, as it is."""
+    if CATEGORIES[dtype] == 1 and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        return np.asarray(number)
+    with np.errstate(all="ignore"):
+        return np.asarray(number).astype(dtype)
 
 
 FUNCTIONS = {f.__name__: f for f in (searchsorted, bucketize, isin)}

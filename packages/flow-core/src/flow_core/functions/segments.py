@@ -4,7 +4,7 @@ import numpy as np
 
 from flow_core.dtype import CATEGORIES
 from flow_core.functions.placing import combined, neutral
-from flow_core.functions.subscript import plain
+from flow_core.functions.subscript import plain, require_tensors
 from flow_core.ops import elementwise, shape
 from flow_core.ops.creation import full
 from flow_core.spec import as_dim
@@ -22,10 +22,14 @@ def _segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, a
     """
     if reduce not in NAMES:
         raise ValueError(f"_segment_reduce: reduce is {reduce!r}, expected one of {', '.join(NAMES)}")
+    require_tensors("_segment_reduce", data=data)
+    if CATEGORIES[data.dtype] != 2:
+        raise TypeError(f"_segment_reduce: {data.spec} is not of a float type")
     if indices is not None or (lengths is None) == (offsets is None):
         raise ValueError("_segment_reduce: give lengths or offsets")
     axis = as_dim("_segment_reduce", axis, data.ndim)
     given = lengths if offsets is None else offsets
+    require_tensors("_segment_reduce", **{"lengths" if offsets is None else "offsets": given})
     if CATEGORIES[given.dtype] != 1 or given.shape[:-1] != data.shape[:axis] or given.ndim != axis + 1:
         raise ValueError(f"_segment_reduce: lengths or offsets {given.spec} do not fit {data.spec} along dim {axis}")
     counts, ends = plain("_segment_reduce", given), None

@@ -93,9 +93,11 @@ def t(x):
     return shapes.transpose(x, dim0=0, dim1=1) if x.ndim == 2 else x
 
 
-def flip(x, dims):
-    """x with the elements along each of `dims` in the opposite order."""
-    turned = as_dims("flip", dims, x.ndim)
+def flip(x, *dims, **named):
+    """x with the elements along each of `dims`, given one by one or as one sequence, in the opposite order."""
+    if set(named) - {"dims"} or bool(dims) == bool(named):
+        raise TypeError("flip: give the dims, as in flip(x, (0, 1)) or flip(x, dims=(0, 1))")
+    turned = as_dims("flip", named["dims"] if named else sizes(dims), x.ndim)
     return slice_(x, index=tuple([("slice", None, None, -1) if d in turned else WHOLE for d in range(x.ndim)]))
 
 

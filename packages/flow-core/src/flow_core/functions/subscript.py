@@ -177,6 +177,13 @@ def mask_places(x, mask, dim):
     return [from_numpy(i) for i in np.nonzero(plain("an index", mask))]
 
 
+def require_tensors(name, **given):
+    """TypeError for an argument that is no tensor."""
+    for argument, value in given.items():
+        if not hasattr(value, "spec"):
+            raise TypeError(f"{name}: {argument} is a {type(value).__name__}, expected a tensor")
+
+
 def plain(name, x):
     """The array of a plain tensor; TypeError for a tensor of another kind, whose elements are not here to be looked at."""
     if type(x) is not Tensor:

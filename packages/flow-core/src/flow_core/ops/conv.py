@@ -189,9 +189,12 @@ def conv_weight_kernel(g, x, /, *, size, stride, padding, dilation, groups):
             return narrow(np.zeros(shape, wide(a).dtype))
         columns = columns_of(wide(b), size, stride, padding, dilation, groups)  # (batch, groups, rows, places)
         rows, places = columns.shape[2:]
-        left = wide(a).reshape(batch, groups, outs // groups, places).transpose(1, 2, 0, 3)
+        left = wide(a).reshape(batch, groups, outs // groups, places)
+        if outs // groups <= places:  # a product for each example, of which there are fewer elements than columns
+            return narrow(np.matmul(left, columns.swapaxes(2, 3)).sum(0).reshape(shape))
+        left = left.transpose(1, 2, 0, 3).reshape(groups, outs // groups, batch * places)
         right = columns.transpose(1, 0, 3, 2).reshape(groups, batch * places, rows)
-        return narrow(np.matmul(left.reshape(groups, outs // groups, batch * places), right).reshape(shape))
+        return narrow(np.matmul(left, right).reshape(shape))
 
     return run
 

@@ -112,7 +112,7 @@ def rsqrt(x):
 
 
 BINARY = "Shapes broadcast, dtypes promote; either argument may be a Python number. ValueError if the shapes do not broadcast."
-COMPARE = "Returns bools. " + BINARY
+COMPARE = "Returns bools. Shapes broadcast, dtypes promote; y may be a Python number. ValueError if the shapes do not broadcast."
 UNARY = "Returns a tensor of x's shape; integers give float32."
 
 add = elementwise("add", np.add, f"x + y. {BINARY}", linear=((0, 1),))
@@ -127,12 +127,14 @@ minimum = elementwise(
     "minimum", np.minimum, f"The smaller of x and y; NaN if either is. {BINARY}", quiet=True, refuses=(COMPLEX,)
 )
 
-eq = elementwise("eq", np.equal, f"x == y. {COMPARE}", result=bool_)
-ne = elementwise("ne", np.not_equal, f"x != y. {COMPARE}", result=bool_)
-lt = elementwise("lt", np.less, f"x < y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
-le = elementwise("le", np.less_equal, f"x <= y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
-gt = elementwise("gt", np.greater, f"x > y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
-ge = elementwise("ge", np.greater_equal, f"x >= y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,))
+eq = elementwise("eq", np.equal, f"x == y. {COMPARE}", result=bool_, numbers=(1,))
+ne = elementwise("ne", np.not_equal, f"x != y. {COMPARE}", result=bool_, numbers=(1,))
+lt = elementwise("lt", np.less, f"x < y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,), numbers=(1,))
+le = elementwise("le", np.less_equal, f"x <= y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,), numbers=(1,))
+gt = elementwise("gt", np.greater, f"x > y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,), numbers=(1,))
+ge = elementwise(
+    "ge", np.greater_equal, f"x >= y. {COMPARE}", result=bool_, quiet=True, refuses=(COMPLEX,), numbers=(1,)
+)
 
 neg = elementwise(
     "neg", np.negative, "-x, of x's shape and dtype; TypeError for bools.", linear=(0,), args="x", refuses=(BOOL,)

@@ -6,18 +6,13 @@ from flow_core.dtype import CATEGORIES, float32
 from flow_core.op import Checked, define
 from flow_core.ops.conv import pads
 from flow_core.ops.reduce import sum_dtype
-from flow_core.ops.window import check_windows, window_attrs
+from flow_core.ops.window import check_windows, every, window_attrs
 from flow_core.spec import as_shape
 
 
 def wide_type(dtype):
     """The type in which sums of `dtype` are taken: float32 for 16-bit floats."""
     return float32 if CATEGORIES[dtype] == 2 and dtype.itemsize == 2 else dtype
-
-
-def every(array, dim, start, count, step):
-    """A view of `count` elements along `dim`, every `step` from `start`."""
-    return array[(*[slice(None)] * dim, slice(start, start + (count - 1) * step + 1 if count else start, step))]
 
 
 def window_sum_kernel(x, /, *, kernel, stride, padding, dilation):

@@ -72,23 +72,71 @@ def lowest(dtype):
     return -np.inf if CATEGORIES[dtype] == 2 else np.iinfo(dtype).min if CATEGORIES[dtype] == 1 else False
 
 
+def every(array, dim, start, count, step):
+    """A view of `count` elements along `dim`, every `step` from `start`."""
+    return array[(*[slice(None)] * dim, slice(start, start + (count - 1) * step + 1 if count else start, step))]
+
+
+def larger(a, best):
+    """Where a is above best, or the first of them that is NaN."""
+    return (a > best) | ((a != a) & (best == best))
+
+
+def every_argmax(a, dims):
+    """The row-major place of the first largest element of each window of a's last dims; -1 for padding where it was largest.
+
+    `dims` are (size, kernel, stride, padding, dilation). Dim by dim from the last: the largest of the largest elements, and for each
+    dim so far the tap that it was found at.
+    """
+    lead, taps = a.ndim - len(dims), []
+    careful = a.dtype.kind == "f" and bool(np.isnan(a).any())
+    for d, (size, k, s, (low, high), step) in reversed([*enumerate(dims)]):
+        dim, count = lead + d, (size + low + high - step * (k - 1) - 1) // s + 1
+        best = every(a, dim, 0, count, s)
+        tap = np.zeros(best.shape, np.min_scalar_type(k))
+        for j in range(1, k):
+            value = every(a, dim, j * step, count, s)
+            more = larger(value, best) if careful else value > best
+            best = np.maximum(best, value)
+            np.maximum(tap, more * tap.dtype.type(j), out=tap)  # of growing numbers the last that was set
+        taps = [at_tap(t, tap, dim, k, s, step, count) for t in taps]
+        taps.insert(0, tap)
+        a = best
+    places, exists = np.zeros(a.shape, np.int64), True
+    for tap, (d, (size, _, s, (low, high), step)) in zip(taps, enumerate(dims), strict=True):
+        start = (np.arange(a.shape[lead + d]) * s - low).reshape(-1, *[1] * (len(dims) - 1 - d))
+        at = tap.astype(np.int64) * step + start if step > 1 else tap + start
+        if low > 0 or high > 0:
+            exists = exists & (at >= 0) & (at < size)
+        places *= size
+        places += at
+    return places if exists is True or exists.all() else np.where(exists, places, -1)
+
+
+def at_tap(values, tap, dim, kernel, stride, dilation, count):
+    """For each window along `dim` the value at its tap."""
+    out = every(values, dim, 0, count, stride)
+    for j in range(1, kernel):
+        out = np.where(tap == j, every(values, dim, j * dilation, count, stride), out)
+    return out
+
+
 def window_argmax_kernel(x, /, *, kernel, stride, padding, dilation):
     n = len(kernel)
     size = x.shape[x.ndim - n :]
-    # The flat place of each element of each window, -1 for padding, and the first that is none.
-    flat = pads(np.arange(num_elements(size)).reshape(size), padding, -1)
-    ids = windows_of(flat, kernel, stride, dilation)
-    places = ids.shape[:n]
-    ids = ids.reshape(*places, num_elements(kernel))
-    first = (ids >= 0).argmax(-1)
+    wide = float32 if CATEGORIES[x.dtype] == 2 and x.dtype.itemsize == 2 else x.dtype
+    dims = [*zip(size, kernel, stride, padding, dilation, strict=True)]
 
     def run(a):
-        view = windows_of(pads(a, padding, lowest(x.dtype)), kernel, stride, dilation)
-        chosen = view.reshape(*view.shape[:-n], num_elements(kernel)).argmax(-1)
-        found = np.take_along_axis(np.broadcast_to(ids, (*chosen.shape, ids.shape[-1])), chosen[..., None], -1)[..., 0]
-        # Where all elements are as low as the padding, argmax may have met the padding first.
-        least = np.take_along_axis(ids, first[..., None], -1)[..., 0]
-        return np.where(found < 0, least, found)
+        a = pads(a.astype(wide, copy=False), padding, lowest(x.dtype))
+        found = every_argmax(a, dims)
+        if found.size and found.min() < 0:  # elements as low as the padding: the first of them that is none
+            flat = pads(np.arange(num_elements(size)).reshape(size), padding, -1)
+            ids = windows_of(flat, kernel, stride, dilation)
+            ids = ids.reshape(*ids.shape[:n], num_elements(kernel))
+            first = np.take_along_axis(ids, (ids >= 0).argmax(-1)[..., None], -1)[..., 0]
+            found = np.where(found < 0, first, found)
+        return found
 
     return run
 
@@ -148,16 +196,50 @@ def pick(x, ids, /):
     return x.with_shape((*x.shape[:-1], ids.shape[-1]))
 
 
+def added_together(a, ids, n):
+    """a (rows, m) added up in zeros (rows, n) at ids (m,), which are the same for all rows: the k-th of each name at once."""
+    kept = np.flatnonzero(ids >= 0)
+    order = kept[np.argsort(ids[kept], kind="stable")]
+    names, starts, counts = np.unique(ids[order], return_index=True, return_counts=True)
+    out, most = np.zeros((a.shape[0], n), a.dtype), counts.max(initial=0)
+    if most > 16:
+        out[:, names] = np.add.reduceat(a[:, order], starts, axis=1)
+        return out
+    columns = np.full((most, n), a.shape[1])  # of a with a column of zeros beside it, for names that come less often
+    columns[np.arange(len(order)) - np.repeat(starts, counts), ids[order]] = order
+    if (columns == a.shape[1]).any():
+        a = np.concatenate([a, np.zeros((len(a), 1), a.dtype)], 1)
+    for k in range(most):
+        out += a.take(columns[k], axis=1)
+    return out
+
+
+def added_by_row(a, ids, n):
+    """a (rows, m) added up in zeros (rows, n) at ids (rows, m). Floats are added in float64."""
+    flat = (ids + np.arange(len(a))[:, None] * (n + 1)).reshape(-1)
+    flat = np.where(ids.reshape(-1) < 0, flat + n + 1, flat)  # the last column takes what the id -1 drops
+    size = len(a) * (n + 1)
+    if a.dtype.kind == "f":
+        out = np.bincount(flat, a.reshape(-1), size)
+    else:
+        out = np.zeros(size, a.dtype)
+        np.add.at(out, flat, a.reshape(-1))
+    return out.reshape(len(a), n + 1)[:, :n]
+
+
 def place_kernel(g, ids, /, *, n):
     wide = float32 if g.dtype.itemsize == 2 and CATEGORIES[g.dtype] == 2 else g.dtype
     rows = num_elements(g.shape[:-1])
 
     def run(a, i):
         check_ids("place", i, n)
-        out = np.zeros((rows, n + 1), wide)  # the last column takes what the id -1 drops
-        i = np.broadcast_to(i.astype(np.intp, copy=False), g.shape).reshape(rows, g.shape[-1])
-        np.add.at(out, (np.arange(rows)[:, None], i), a.astype(wide, copy=False).reshape(i.shape))
-        return np.ascontiguousarray(out[:, :n], g.dtype).reshape(*g.shape[:-1], n)
+        a = a.astype(wide, copy=False).reshape(rows, g.shape[-1])
+        i = i.astype(np.intp, copy=False)
+        if i.size == i.shape[-1]:
+            out = added_together(a, i.reshape(-1), n)
+        else:
+            out = added_by_row(a, np.broadcast_to(i, g.shape).reshape(a.shape), n)
+        return np.ascontiguousarray(out, g.dtype).reshape(*g.shape[:-1], n)
 
     return run
 

@@ -49,8 +49,10 @@ def polygamma(d):
 
 NUMBERS = (BOOL, INT, FLOAT, COMPLEX)
 POINTWISE = {
-    **dict.fromkeys("add mul eq ne".split(), binary(BOOL, INT, FLOAT, COMPLEX)),
-    **dict.fromkeys("maximum minimum lt le gt ge".split(), binary(BOOL, INT, FLOAT)),
+    **dict.fromkeys("add mul".split(), binary(BOOL, INT, FLOAT, COMPLEX)),
+    **dict.fromkeys("eq ne".split(), binary(BOOL, INT, FLOAT, COMPLEX, numbers=(1,))),
+    **dict.fromkeys("maximum minimum".split(), binary(BOOL, INT, FLOAT)),
+    **dict.fromkeys("lt le gt ge".split(), binary(BOOL, INT, FLOAT, numbers=(1,))),
     "sub": binary(INT, FLOAT, COMPLEX),
     "div": binary(INT, FLOAT, COMPLEX, low=0.5),
     "pow": power,

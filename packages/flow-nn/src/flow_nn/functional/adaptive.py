@@ -161,7 +161,7 @@ def steps(sample, size, out, kernel):
 
 def fractional(name, x, kernel_size, output_size, output_ratio, samples, num_dims):
     x, single = batched(name, x, num_dims)
-    kernel = ints(name, "kernel_size", kernel_size, num_dims, 1)
+    kernel = ints(name, "kernel_size", kernel_size, num_dims, 1, False)
     if (output_size is None) == (output_ratio is None):
         raise ValueError(f"{name}: give one of output_size and output_ratio")
     if output_size is None:
@@ -169,9 +169,9 @@ def fractional(name, x, kernel_size, output_size, output_ratio, samples, num_dim
         if len(ratio) != num_dims or not all(0 < r < 1 for r in ratio):
             raise ValueError(f"{name}: output_ratio {ratio} is not {num_dims} numbers between 0 and 1")
         output_size = [int(n * r) for n, r in zip(x.shape[2:], ratio, strict=True)]
-    size = ints(name, "output_size", output_size, num_dims, 1)
+    size = ints(name, "output_size", output_size, num_dims, 1, False)
     for n, k, o in zip(x.shape[2:], kernel, size, strict=True):
-        if o + k - 1 > n:
+        if o + k - 1 > n or (num_dims == 3 and o + k - 1 == n):  # PyTorch wants one element to spare in volumes
             raise ValueError(f"{name}: {size} windows of {kernel} are too many for input {x.spec}")
     if samples is None:
         samples = flow.rand(*x.shape[:2], num_dims, dtype=flow.float64 if x.dtype is flow.float64 else flow.float32)

@@ -20,11 +20,11 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def windows_of(name, x, kernel_size, dilation, padding, stride):
-    kernel = ints(name, "kernel_size", kernel_size, 2, 1)
+    kernel = ints(name, "kernel_size", kernel_size, 2, 1, False)
     attrs = {
-        "stride": ints(name, "stride", stride, 2, 1),
-        "padding": tuple([(p, p) for p in ints(name, "padding", padding, 2, 0)]),
-        "dilation": ints(name, "dilation", dilation, 2, 1),
+        "stride": ints(name, "stride", stride, 2, 1, False),
+        "padding": tuple([(p, p) for p in ints(name, "padding", padding, 2, 0, False)]),
+        "dilation": ints(name, "dilation", dilation, 2, 1, False),
     }
     return flow.windows(x, kernel=kernel, **attrs), kernel
 
@@ -35,9 +35,12 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     `input` may lack the batch. unfold's adjoint. ValueError unless the columns are as many as the windows of an image of that size.
     """
     x, single = batched("fold", input, 1)
-    size, kernel = ints("fold", "output_size", output_size, 2, 1), ints("fold", "kernel_size", kernel_size, 2, 1)
-    stride, dilation = ints("fold", "stride", stride, 2, 1), ints("fold", "dilation", dilation, 2, 1)
-    padding = ints("fold", "padding", padding, 2, 0)
+    size, kernel = (
+        ints("fold", "output_size", output_size, 2, 1, False),
+        ints("fold", "kernel_size", kernel_size, 2, 1, False),
+    )
+    stride, dilation = ints("fold", "stride", stride, 2, 1, False), ints("fold", "dilation", dilation, 2, 1, False)
+    padding = ints("fold", "padding", padding, 2, 0, False)
     places = tuple(
         [
             (n + 2 * p - d * (k - 1) - 1) // s + 1

@@ -3,14 +3,15 @@
 import flow_core as flow
 
 
-def ints(name, argument, value, num_dims, least):
-    """`value`, an int or a sequence of one or `num_dims` ints, as a tuple of `num_dims` ints, none below `least`."""
-    given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+def ints(name, argument, value, num_dims, least, one=True):
+    """`value`, an int or a sequence of `num_dims` ints (with `one`, also of one int), as a tuple of ints, none below `least`."""
+    value = tuple(value) if isinstance(value, list) else value
+    given = value if isinstance(value, tuple) else (value,)
     for n in given:
         if isinstance(n, bool) or not hasattr(n, "__index__"):
             raise TypeError(f"{name}: {argument} is {value!r}, expected an int or {num_dims} ints")
-    if len(given) not in (1, num_dims):
-        raise ValueError(f"{name}: {argument} {given} has {len(given)} entries, expected 1 or {num_dims}")
+    if len(given) != num_dims and (len(given) != 1 or (given is value and not one)):
+        raise ValueError(f"{name}: {argument} {given} has {len(given)} entries, expected an int or {num_dims} ints")
     given = tuple([n.__index__() for n in given])
     if any(n < least for n in given):
         raise ValueError(f"{name}: {argument} {given} must be {least} or more")

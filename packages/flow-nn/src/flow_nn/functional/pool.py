@@ -68,6 +68,8 @@ def average(name, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
         raise TypeError(f"{name}: divisor_override is {divisor_override!r}, expected an int")
     if divisor_override == 0:
         raise ValueError(f"{name}: divisor_override is 0")
+    if num_dims == 3 and any(n < k for n, k in zip(x.shape[2:], kernel, strict=True)):
+        raise ValueError(f"{name}: a kernel of {kernel} is larger than input {x.spec}")
     if x.dtype.kind not in "iufcV":
         raise TypeError(f"{name}: input {x.spec} holds bools; cast it to numbers first")
     divisor = divisor_override
@@ -103,7 +105,7 @@ def avg_pool3d(
 
 def power_mean(name, x, norm_type, kernel_size, stride, ceil_mode, num_dims):
     require_float(name, x)
-    kernel = ints(name, "kernel_size", kernel_size, num_dims, 1)
+    kernel = ints(name, "kernel_size", kernel_size, num_dims, 1, False)
     mean = average(name, x**norm_type, kernel_size, stride, 0, ceil_mode, True, None, num_dims)
     return (flow.sign(mean) * flow.relu(flow.abs(mean)) * math.prod(kernel)) ** (1.0 / norm_type)
 
@@ -129,8 +131,21 @@ def largest(name, x, kernel_size, stride, padding, dilation, ceil_mode, num_dims
     if x.dtype.kind not in "iufV":
         raise TypeError(f"{name}: input {x.spec} must hold real numbers")
     kernel, stride, _, dilation, ends = geometry(name, x, kernel_size, stride, padding, dilation, ceil_mode, num_dims)
+    check_no_window_is_padding(name, x.shape[2:], kernel, stride, ends, dilation)
     ids = flow.window_argmax(x, kernel=kernel, stride=stride, padding=ends, dilation=dilation)
     return unbatched(picked(x, ids, num_dims), single), unbatched(ids, single)
+
+
+def check_no_window_is_padding(name, size, kernel, stride, ends, dilation):
+    """ValueError if every element of a window is padding: dilated ones can step over a small tensor, others hold an element always."""
+    for n, k, s, (low, high), d in zip(size, kernel, stride, ends, dilation, strict=True):
+        if d == 1 or not low + high:
+            continue
+        taps = np.arange((n + low + high - d * (k - 1) - 1) // s + 1)[:, None] * s - low + np.arange(k) * d
+        if not ((taps >= 0) & (taps < n)).any(1).all():
+            raise ValueError(
+                f"{name}: kernel {kernel} with dilation {dilation} has a window of padding alone in size {size}"
+            )
 
 
 def picked(x, ids, num_dims):
@@ -186,7 +201,7 @@ def unpool(name, x, indices, kernel_size, stride, padding, output_size, num_dims
 
 def chosen_size(name, given, size, stride):
     """The size of the output from output_size, which may be a whole shape; ValueError unless it is within a stride of `size`."""
-    given = given[2:] if len(given) == len(size) + 2 else given[1:] if len(given) == len(size) + 1 else given
+    given = given[2:] if len(given) == len(size) + 2 else given
     if len(given) != len(size):
         raise ValueError(
             f"{name}: output_size {given} must have {len(size)} entries, or {len(size) + 2} with batch and channels"
