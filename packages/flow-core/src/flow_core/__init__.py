@@ -17,7 +17,7 @@ from flow_core.dtype import int8 as int8
 from flow_core.dtype import int16 as int16
 from flow_core.dtype import int32 as int32
 from flow_core.dtype import int64 as int64
-from flow_core.dtype import promote as promote_types  # noqa: F401
+from flow_core.dtype import promote_types as promote_types
 from flow_core.dtype import uint8 as uint8
 from flow_core.dtype import uint16 as uint16
 from flow_core.dtype import uint32 as uint32
@@ -27,6 +27,7 @@ from flow_core.functions.arithmetic import *  # noqa: F403
 from flow_core.functions.complex import *  # noqa: F403
 from flow_core.functions.copies import *  # noqa: F403
 from flow_core.functions.creation import *  # noqa: F403
+from flow_core.functions.door import guard as _guard
 from flow_core.functions.draws import *  # noqa: F403
 from flow_core.functions.facts import *  # noqa: F403
 from flow_core.functions.grids import *  # noqa: F403
@@ -188,3 +189,6 @@ from flow_core.tensor import tensor as tensor
 # isort: split
 # Built on the names above.
 from flow_core import array_api as array_api
+
+# Functions of ops take what is no tensor for one until it fails them: they are guarded, ops themselves need not be.
+globals().update(_guard(globals()))

@@ -79,6 +79,11 @@ def promote(a, b):
     return wide
 
 
+def promote_types(type1, type2):
+    """The dtype that tensors of these dtypes promote to. TypeError for what is no dtype, and for pairs that promote to none."""
+    return promote(as_dtype(type1), as_dtype(type2))
+
+
 def category(dtype):
     """0 for bool, 1 for integers, 2 for floats, 3 for complex numbers; of a dtype or of a Python scalar type."""
     return SCALAR_CATEGORIES[dtype] if isinstance(dtype, type) else CATEGORIES[dtype]

@@ -4,6 +4,7 @@ from flow_core.functions import factors as _factors
 from flow_core.functions import norms as _norms
 from flow_core.functions import products as _products
 from flow_core.functions import systems as _systems
+from flow_core.functions.door import guard as _guard
 from flow_core.ops.linalg import matmul as matmul
 
 # Where each function stands.
@@ -22,3 +23,6 @@ norm = _norms.linalg_norm
 def cross(input, other, *, dim=-1):
     """The cross products of vectors of 3 along `dim`; the other dims broadcast."""
     return _products.cross_along(input, other, dim)
+
+
+globals().update(_guard(globals()))

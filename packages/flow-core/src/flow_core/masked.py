@@ -12,6 +12,7 @@ from flow_core.dtype import CATEGORIES, as_dtype, bool_, complex64, float32, flo
 from flow_core.functions import reduction as _reductions
 from flow_core.functions import running as _running
 from flow_core.functions import statistics as _statistics
+from flow_core.functions.door import guard as _guard
 from flow_core.functions.norms import vector_norm as _vector_norm
 from flow_core.ops import along as _along
 from flow_core.ops import binary as _binary
@@ -222,3 +223,6 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
     return _elementwise.div(
         _filled("normalize", x, mask, 0), _elementwise.where(_elementwise.lt(length, eps), eps, length)
     )
+
+
+globals().update(_guard(globals()))

@@ -142,7 +142,10 @@ class Op:
         if entry is None:
             return self.call(args, attrs)
         kernel, spec, attrs = entry
-        out = wrap(kernel(*arrays), spec)
+        try:
+            out = wrap(kernel(*arrays), spec)
+        except OverflowError as error:
+            raise ValueError(f"{self.name}: {error}") from None
         if grad and recorder.call is not None:
             recorder.call(self, args, attrs, out)
         return out
@@ -172,7 +175,10 @@ class Op:
         """The output on plain tensors (Python scalars and None among them), and the attributes in normal form."""
         specs = tuple([a.spec if type(a) is Tensor else self.spec_of(a) for a in tensors])
         kernel, spec, attrs = self.resolve(specs, attrs)
-        return wrap(kernel(*[a.data if type(a) is Tensor else a for a in tensors]), spec), attrs
+        try:
+            return wrap(kernel(*[a.data if type(a) is Tensor else a for a in tensors]), spec), attrs
+        except OverflowError as error:  # of a Python number
+            raise ValueError(f"{self.name}: {error}") from None
 
     def resolve(self, specs, attrs):
         """(kernel, out, attrs) of a signature, from the cache or made new: the kernel bound to specs and attributes, the output's spec

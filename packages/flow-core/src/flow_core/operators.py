@@ -20,6 +20,7 @@ from flow_core.functions import (
 )
 from flow_core.functions import creation as creation_functions
 from flow_core.functions import shapes as shapes_functions
+from flow_core.functions.door import guard
 from flow_core.op import CACHE_SIZE, Op, interceptor, recorder
 from flow_core.ops import binary, creation, elementwise, linalg, nn, reduce, unary
 from flow_core.ops import shape as shapes
@@ -217,7 +218,7 @@ MODULES = (
 def attach(cls):
     """Gives `cls` the operators and methods."""
     for module in MODULES:
-        for name, method in module.METHODS.items():
+        for name, method in {**module.METHODS, **guard(module.METHODS)}.items():
             setattr(cls, name, method)
     for name, method in METHODS.items():
         setattr(cls, name, method)

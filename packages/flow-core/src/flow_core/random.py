@@ -81,7 +81,11 @@ def set_rng_state(state):
 
 def next_call(generator):
     """(seed, number of the call) of a generator, or of the default one."""
-    return (generator or default_generator).next_call()
+    if generator is None:
+        generator = default_generator
+    if not isinstance(generator, Generator):
+        raise TypeError(f"generator is a {type(generator).__name__}, expected a flow.Generator or None")
+    return generator.next_call()
 
 
 def dropout(x, p=0.5, training=True, *, generator=None):

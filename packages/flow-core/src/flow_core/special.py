@@ -2,6 +2,7 @@
 
 from flow_core.functions import pointwise as _pointwise
 from flow_core.functions import special as _functions
+from flow_core.functions.door import guard as _guard
 from flow_core.ops import elementwise as _elementwise
 from flow_core.ops import nn as _nn
 from flow_core.ops import special as _ops
@@ -23,3 +24,5 @@ globals().update({name: getattr(module, name) for module, names in _NAMES.items(
 psi, gammaln, expit = _pointwise.digamma, _unary.lgamma, _elementwise.sigmoid
 modified_bessel_i0, modified_bessel_i1, modified_bessel_k0, modified_bessel_k1 = _ops.i0, _ops.i1, _ops.k0, _ops.k1
 scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _ops.k0e, _ops.k1e
+
+globals().update(_guard(globals()))

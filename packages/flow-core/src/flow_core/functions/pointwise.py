@@ -5,7 +5,6 @@ import math
 import ml_dtypes
 
 from flow_core.dtype import CATEGORIES, bool_, complex128, float32, float64, promote
-from flow_core.functions.door import tensors
 from flow_core.ops import binary, elementwise, unary
 from flow_core.ops.creation import full_as, zeros_like
 
@@ -104,9 +103,9 @@ def digamma(x):
 
 
 def mvlgamma(x, p):
-    """The logarithm of the multivariate gamma function of dimension p. ValueError unless p is an int of 1 or more."""
-    if isinstance(p, bool) or not isinstance(p, int) or p < 1:
-        raise ValueError(f"mvlgamma: p is {p!r}, expected an int of 1 or more")
+    """The logarithm of the multivariate gamma function of dimension p. ValueError unless p is an int from 1 to 10,000."""
+    if isinstance(p, bool) or not isinstance(p, int) or not 1 <= p <= 10_000:  # it takes p steps
+        raise ValueError(f"mvlgamma: p is {p!r}, expected an int from 1 to 10,000")
     total = unary.lgamma(x)
     for i in range(1, p):
         total = elementwise.add(total, unary.lgamma(elementwise.sub(x, i / 2)))
@@ -140,7 +139,6 @@ def largest(dtype):
     return float(ml_dtypes.finfo(dtype).max)
 
 
-@tensors("input", "values")
 def heaviside(input, values):
     """0 below 0, `values` at 0, 1 above; NaN for NaN."""
     step = elementwise.cast(elementwise.gt(input, 0), dtype=promote(input.dtype, values.dtype))
@@ -187,7 +185,6 @@ def equal(input, other):
     return input.shape == other.shape and bool(elementwise.eq(input, other).data.all())
 
 
-@tensors("x", "other")
 def ldexp(x, other):
     """x * 2^other."""
     power = unary.exp2(elementwise.cast(other, dtype=float32) if CATEGORIES[other.dtype] < 2 else other)

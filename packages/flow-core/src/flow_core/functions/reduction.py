@@ -4,7 +4,6 @@ import builtins
 from typing import NamedTuple
 
 from flow_core.dtype import CATEGORIES, as_dtype, bool_, float32, int64
-from flow_core.functions.door import tensors
 from flow_core.ops import along, elementwise, reduce, unary
 from flow_core.ops.complex import view_as_complex, view_as_real
 from flow_core.ops.shape import cat, reshape
@@ -166,13 +165,11 @@ def extreme(name, x, dim, keepdim, all_of, place_of):
     return ValuesAndIndices(reshape(values, shape=shape), reshape(places, shape=shape))
 
 
-@tensors("x")
 def max(x, dim=None, keepdim=False):
     """The largest element; with a dim, (values, indices) along it, the first of equal ones; with a tensor, the elementwise maximum."""
     return extreme("max", x, dim, keepdim, reduce.amax, reduce.argmax)
 
 
-@tensors("x")
 def min(x, dim=None, keepdim=False):
     """The smallest element; with a dim, (values, indices) along it, the first of equal ones; with a tensor, the elementwise minimum."""
     return extreme("min", x, dim, keepdim, reduce.amin, argmin)

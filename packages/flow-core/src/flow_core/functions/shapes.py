@@ -215,6 +215,9 @@ def atleast_3d(x):
     return shapes.reshape(atleast_2d(x), shape=(*atleast_2d(x).shape, 1))
 
 
+MOST_PARTS = 2**20  # of more, mostly empty, parts the tuple alone would fill the memory
+
+
 def tensor_split(x, indices_or_sections, dim=0):
     """x cut along `dim` into that many parts (the first size % n one larger), or at the given places. A tuple of views."""
     if not x.ndim:
@@ -225,8 +228,8 @@ def tensor_split(x, indices_or_sections, dim=0):
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         n = indices_or_sections
-        if n < 1:
-            raise ValueError(f"tensor_split: {n} sections, expected 1 or more")
+        if not 1 <= n <= MOST_PARTS:
+            raise ValueError(f"tensor_split: {n} sections, expected 1 to {MOST_PARTS}")
         cuts = [i * (size // n) + min(i, size % n) for i in range(1, n)]
     else:
         cuts = list(indices_or_sections)
@@ -252,6 +255,8 @@ def dsplit(x, indices_or_sections):
 def even_split(name, x, parts, dim, least):
     if x.ndim < least:
         raise ValueError(f"{name}: {x.spec} must have {least} dims at least")
+    if hasattr(parts, "spec"):
+        parts = parts.tolist()
     if isinstance(parts, int) and (parts < 1 or x.shape[dim] % parts):
         raise ValueError(f"{name}: {parts} sections do not divide size {x.shape[dim]} of dim {dim}")
     return tensor_split(x, parts, dim)

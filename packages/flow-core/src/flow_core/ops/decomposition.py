@@ -95,7 +95,7 @@ def geqrf(x, /):
 
 
 def eigh_kernel(x, /, *, upper):
-    return guarded("eigh", lambda a: tuple(np.linalg.eigh(a, "U" if upper else "L")))
+    return guarded("eigh", lambda a: tuple(np.linalg.eigh(a, "U" if upper else "L")), finite=True)
 
 
 @define(eigh_kernel)
@@ -107,7 +107,7 @@ def eigh(x, /, *, upper=False):
 
 def eig_kernel(x, /):
     dtype = COMPLEX[x.dtype]
-    return guarded("eig", lambda a: tuple(part.astype(dtype, copy=False) for part in np.linalg.eig(a)))
+    return guarded("eig", lambda a: tuple(part.astype(dtype, copy=False) for part in np.linalg.eig(a)), finite=True)
 
 
 @define(eig_kernel)
@@ -119,7 +119,7 @@ def eig(x, /):
 
 
 def svd_kernel(x, /, *, full_matrices):
-    return guarded("svd", lambda a: tuple(np.linalg.svd(a, full_matrices)))
+    return guarded("svd", lambda a: tuple(np.linalg.svd(a, full_matrices)), finite=True)
 
 
 @define(svd_kernel)
@@ -152,7 +152,7 @@ def pinv_kernel(x, /, *, atol, rtol, hermitian):
             inverse = np.where(s > least, 1 / signed, 0).astype(s.dtype)
         return np.asarray((vh.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2), x.dtype)
 
-    return guarded("pinv", run)
+    return guarded("pinv", run, finite=True)
 
 
 @define(pinv_kernel)

@@ -68,11 +68,13 @@ def bind_ufunc(ufunc, dtype, specs, shape, quiet=False):
 
     def keeps(spec):  # numpy itself casts a Python number to the array's dtype, but not to bfloat16
         if type(spec) is ScalarSpec:
-            return dtype is not bfloat16 and category(spec.dtype) <= category(dtype) and shape != ()
+            return (
+                dtype is not bfloat16 and category(spec.dtype) <= category(dtype) and shape != () and dtype.kind != "u"
+            )
         return spec.dtype is dtype
 
     def run(*arrays):
-        cast = [a if keep else np.asarray(a, dtype) for a, keep in zip(arrays, kept, strict=True)]
+        cast = [a if keep else as_array(a, dtype) for a, keep in zip(arrays, kept, strict=True)]
         if not quiet:
             return np.asarray(ufunc(*cast))
         with np.errstate(all="ignore"):
@@ -80,6 +82,13 @@ def bind_ufunc(ufunc, dtype, specs, shape, quiet=False):
 
     kept = [keeps(spec) for spec in specs]
     return ufunc if all(kept) and shape != () and not quiet else run
+
+
+def as_array(a, dtype):
+    """An array or a Python number in dtype; a negative number wraps around in unsigned types, as in PyTorch."""
+    if type(a) is int and a < 0 and dtype.kind == "u":
+        a = np.int64(a)
+    return np.asarray(a).astype(dtype) if type(a) is np.int64 else np.asarray(a, dtype)
 
 
 def power(x, y):

@@ -31,10 +31,13 @@ def check_square(name, x):
         raise ValueError(f"{name}: {getattr(x, 'spec', x)} is not square in its last two dims")
 
 
-def guarded(name, function):
-    """`function` with LAPACK's complaints as ValueErrors that name the op."""
+def guarded(name, function, finite=False):
+    """`function` with LAPACK's complaints as ValueErrors that name the op. With `finite`, NaN and infinity are refused before: routines
+    that iterate until they converge may never end on them."""
 
     def run(*arrays):
+        if finite and not all(np.isfinite(a).all() for a in arrays):
+            raise ValueError(f"{name}: the input holds NaN or infinity, for which it does not converge")
         try:
             with np.errstate(all="ignore"):
                 return function(*arrays)
@@ -143,12 +146,14 @@ def cofactor_kernel(x, /):
     def run(a):
         if not a.size:
             return np.zeros_like(a)
-        u, s, v = np.linalg.svd(a)
+        fits = np.isfinite(a).all((-2, -1), keepdims=True)  # of others svd may never end
+        u, s, v = np.linalg.svd(np.where(fits, a, 0))
         ones = np.ones_like(s[..., :1])
         before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
         after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
         sign = np.linalg.det(u) * np.linalg.det(v)
-        return ((sign[..., None, None] * u) * (before * after)[..., None, :] @ v).conj().astype(x.dtype, copy=False)
+        out = ((sign[..., None, None] * u) * (before * after)[..., None, :] @ v).conj()
+        return np.where(fits, out, np.nan).astype(x.dtype, copy=False)
 
     return run
 

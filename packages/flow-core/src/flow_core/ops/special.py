@@ -69,6 +69,9 @@ gammainc = two("gammainc", special.gammainc, "The lower regularised incomplete g
 gammaincc = two("gammaincc", special.gammaincc, "The upper regularised incomplete gamma function of x at y.", ())
 
 
+MOST_STEPS = 100_000
+
+
 def recurrence(first, step):
     """The polynomials of degrees n at x: p0 = 1, p1 = first(x), p(k+1) = step(k, x, p(k), p(k-1)); 0 for negative n."""
 
@@ -77,6 +80,10 @@ def recurrence(first, step):
         out = np.where(n == 0, 1.0, np.where(n == 1, first(x), 0.0))
         before, now, k = np.ones(x.shape), first(x), 1
         most = n.max(initial=0, where=np.isfinite(n))
+        if most > MOST_STEPS:
+            raise ValueError(
+                f"a polynomial of degree {most:.0f} takes as many steps: degrees up to {MOST_STEPS} are taken"
+            )
         while k < most and not (k % 64 == 0 and np.isnan(now[n > k]).all()):
             before, now = now, step(k, x, now, before)
             k += 1

@@ -1,5 +1,6 @@
 """Functions of tensors that modules are made of, with PyTorch's names and arguments. Each module lists in `__all__` what it adds."""
 
+from flow_core.functions.door import guard as _guard
 from flow_nn.functional.activation import *  # noqa: F403
 from flow_nn.functional.adaptive import *  # noqa: F403
 from flow_nn.functional.attention import *  # noqa: F403
@@ -12,3 +13,5 @@ from flow_nn.functional.normalization import *  # noqa: F403
 from flow_nn.functional.pad import *  # noqa: F403
 from flow_nn.functional.pool import *  # noqa: F403
 from flow_nn.functional.resample import *  # noqa: F403
+
+globals().update(_guard(globals()))
