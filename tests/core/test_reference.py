@@ -232,6 +232,7 @@ REFERENCE = {
     "erfinv": bisected(math.erf, -6, 6),
     "lgamma": np.vectorize(math.lgamma, otypes=[float]),
     "polygamma": polygamma,
+    "softplus": lambda x, beta, threshold: np.where(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta),
     "cast": lambda x, dtype: x.astype(dtype),
     "where": np.where,
     "sum": reduce(np.sum),
@@ -291,7 +292,7 @@ ROUNDINGS = {
     **{"div": 1, "sqrt": 1, "rsqrt": 2, "mean": 1},
     # numpy's functions are right to 4 units in the last place, and its float64 ones are the reference.
     **dict.fromkeys(["exp", "log", "tanh", "pow", "erf"], 8),
-    "sigmoid": 20,
+    **{"sigmoid": 20, "softplus": 20},
     **dict.fromkeys(
         "acos acosh asin asinh atan atanh cos cosh exp2 expm1 log10 log1p log2 sin sinh tan reciprocal".split(), 8
     ),

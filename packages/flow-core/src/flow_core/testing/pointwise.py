@@ -47,6 +47,10 @@ def polygamma(d):
     return [d.array(d.shape(), d.dtype(INT, FLOAT), 0.5)], {"n": d.integer(0, 2)}
 
 
+def softplus(d):
+    return [d.array(d.shape(), d.dtype(FLOAT))], {"beta": d.one_of(1.0, 0.5, -2.0), "threshold": d.one_of(20.0, 3.9)}
+
+
 NUMBERS = (BOOL, INT, FLOAT, COMPLEX)
 POINTWISE = {
     **dict.fromkeys("add mul".split(), binary(BOOL, INT, FLOAT, COMPLEX)),
@@ -71,6 +75,7 @@ POINTWISE = {
     "erfinv": unary(FLOAT, low=-0.875, high=0.875),
     "lgamma": unary(INT, FLOAT, low=0.5),
     "polygamma": polygamma,
+    "softplus": softplus,
     **dict.fromkeys("ceil floor trunc rint".split(), unary(INT, FLOAT)),
     "sign": unary(BOOL, INT, FLOAT),
     **dict.fromkeys("isfinite isinf isnan logical_not".split(), unary(*NUMBERS)),
