@@ -228,6 +228,7 @@ REFERENCE = {
     **{name: getattr(np, name) for name in "bitwise_and bitwise_or bitwise_xor".split()},
     **{f"bitwise_{name}": getattr(np, name) for name in "left_shift right_shift".split()},
     "atan2": np.arctan2,
+    "binary_cross_entropy": lambda x, y: -(y * np.log(x) + (1 - y) * np.log(1 - x)),
     "erfc": lambda x: 1 - erf(x),
     "erfinv": bisected(math.erf, -6, 6),
     "lgamma": np.vectorize(math.lgamma, otypes=[float]),
@@ -292,7 +293,7 @@ ROUNDINGS = {
     **{"div": 1, "sqrt": 1, "rsqrt": 2, "mean": 1},
     # numpy's functions are right to 4 units in the last place, and its float64 ones are the reference.
     **dict.fromkeys(["exp", "log", "tanh", "pow", "erf"], 8),
-    **{"sigmoid": 20, "softplus": 20},
+    **{"sigmoid": 20, "softplus": 20, "binary_cross_entropy": 40},
     **dict.fromkeys(
         "acos acosh asin asinh atan atanh cos cosh exp2 expm1 log10 log1p log2 sin sinh tan reciprocal".split(), 8
     ),
@@ -306,6 +307,7 @@ ROUNDINGS = {
 SIZE = {
     "erfc": 2,  # 1 - erf(x), whose terms are up to 1
     "erfinv": 2,
+    "binary_cross_entropy": 4,
     "lgamma": 2,
     "polygamma": 20,  # 2 / 0.5^3, and its series
     "log_softmax": 5,  # 4 below the largest, and log 4

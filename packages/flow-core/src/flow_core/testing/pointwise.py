@@ -43,6 +43,12 @@ def whole(low, high, *more):
     return row
 
 
+def log_loss(d):
+    shape = d.shape()
+    dtype = d.dtype(FLOAT)
+    return [d.array(d.narrowed(shape), t, 0.125, 0.875) for t in (dtype, d.partner(dtype, FLOAT))], {}
+
+
 def polygamma(d):
     return [d.array(d.shape(), d.dtype(INT, FLOAT), 0.5)], {"n": d.integer(0, 2)}
 
@@ -80,6 +86,7 @@ POINTWISE = {
     "sign": unary(BOOL, INT, FLOAT),
     **dict.fromkeys("isfinite isinf isnan logical_not".split(), unary(*NUMBERS)),
     **dict.fromkeys("atan2 hypot".split(), binary(INT, FLOAT, low=0.5, numbers=())),
+    "binary_cross_entropy": log_loss,
     "copysign": binary(INT, FLOAT, low=0.25, numbers=(1,)),
     **dict.fromkeys("logaddexp logaddexp2".split(), binary(INT, FLOAT, low=0.25, numbers=())),
     **dict.fromkeys("fmax fmin".split(), binary(BOOL, INT, FLOAT, numbers=())),
