@@ -21,8 +21,8 @@ def ctc_loss(
 ):
     """-log of the sum of the probabilities of all paths that spell the targets, without repeats and then without blanks.
 
-    log_probs is (time, batch, classes), or (time, classes) for one; targets, integers, (batch, length), or all of them joined, or (length,)
-    for one; the lengths, integers, say how much of each counts. "mean" first divides each loss by its target's length. A target that no path
+    log_probs is (time, batch, classes), or (time, classes) for one; targets, integers, (batch, length), or all joined in one dim, or
+    (length,) for one; the lengths, integers, say how much of each counts. "mean" first divides each loss by its target's length. A target that no path
     spells costs infinity, or with zero_infinity nothing. Graves and others, "Connectionist temporal classification", 2006, section 4.1.
 
     As in PyTorch, the gradient is that of log-probabilities held normalised, as log_softmax holds them: at a frame, the probabilities
@@ -43,10 +43,9 @@ def ctc_loss(
     sizes = lengths("target_lengths", target_lengths, batch, None)
     labels = as_rows(targets, sizes, single, classes, blank)
     losses = -path_log_likelihood(x, labels, frames, sizes, blank)
-    losses = flow.where(losses > -NEVER / 2, np.inf, losses)
-    if zero_infinity:
-        losses = flow.where(losses == np.inf, 0.0, losses)
-    losses = losses + slack(x, frames, losses, zero_infinity)
+    impossible = losses > -NEVER / 2
+    losses = flow.where(impossible, 0.0 if zero_infinity else np.inf, losses)
+    losses = losses + flow.where(impossible, 0.0, slack(x, frames))
     if reduction == "mean":
         losses = losses / flow.tensor(np.maximum(sizes, 1), dtype=x.dtype)
     elif single and reduction == "none":
@@ -54,12 +53,10 @@ def ctc_loss(
     return as_type(reduced(losses, reduction), log_probs.dtype)
 
 
-def slack(x, frames, losses, zero_infinity):
-    """0, whose gradient in x (time, batch, classes) is the probabilities of the frames that count."""
-    counts = np.arange(x.shape[0])[:, None] < frames  # (time, batch)
-    if zero_infinity:
-        counts = counts & (losses.detach().numpy() != 0)
-    mass = flow.sum(flow.where(flow.tensor(counts), flow.sum(flow.exp(x), dim=2), 0.0), dim=0)
+def slack(x, frames):
+    """0 for each of the batch, whose gradient in x (time, batch, classes) is the probabilities in the frames that count."""
+    counts = flow.tensor(np.arange(x.shape[0])[:, None] < frames)  # (time, batch)
+    mass = flow.sum(flow.where(counts, flow.sum(flow.exp(x), dim=2), 0.0), dim=0)
     return mass - mass.detach()
 
 
@@ -69,7 +66,7 @@ def path_log_likelihood(x, labels, frames, sizes, blank):
     forward[b, s] is the chance to have spelt the first s of: blank, label, blank, label, ..., blank, after the frames so far. A frame
     stays where it was, goes on by one, or by two to a label that differs from the one before (equations 5 to 8).
     """
-    num_frames, batch, classes = x.shape
+    num_frames, batch, _ = x.shape
     states = np.full((batch, 2 * labels.shape[1] + 1), blank)
     states[:, 1::2] = labels
     may_skip = np.zeros(states.shape, bool)
@@ -114,7 +111,7 @@ def lengths(name, given, batch, most):
 
 
 def as_rows(targets, sizes, single, classes, blank):
-    """The targets as an int64 array (batch, length), blank beyond their sizes; errors unless they are classes and as many as the sizes say."""
+    """The targets as an int64 array (batch, length), blank beyond their sizes; errors unless they are classes, as many as sizes says."""
     if not hasattr(targets, "spec"):
         raise TypeError(f"ctc_loss: targets is a {type(targets).__name__}, expected a tensor")
     if targets.dtype.kind not in "iu":
