@@ -32,7 +32,7 @@ WRONG_ATTRS = (
 LOOK_AT_ELEMENTS = {"take_rows", "add_rows", "cross_entropy_rows", "cross_entropy_rows_backward", "pow", "adamw_"}
 # No integer is divided by 0.
 LOOK_AT_ELEMENTS |= {"fmod", "remainder", "floor_divide"}
-# So do those that probabilities beyond 1 stop, a singular matrix, or one that is not positive definite, or pivots beyond the rows.
+# So do those that a number beyond [0, 1] stops, a singular matrix or one not positive definite, or pivots beyond the rows.
 LOOK_AT_ELEMENTS |= {
     "binary_cross_entropy",
     "inv",

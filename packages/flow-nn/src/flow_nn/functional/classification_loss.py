@@ -63,7 +63,8 @@ def cross_entropy(
 
     target holds classes, (batch, *) or (), or probabilities of all classes, in input's shape and floats; then "mean" is over the
     positions. `label_smoothing` in [0, 1] is the share of each target that is spread over all classes alike (Szegedy and others,
-    1512.00567, section 7). For classes last, as models of text give them, see token_cross_entropy.
+    1512.00567, section 7). ValueError or IndexError for a target that names no class. For classes last, as models of text give
+    them, see token_cross_entropy.
     """
     reduction = chosen("cross_entropy", reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
@@ -71,9 +72,13 @@ def cross_entropy(
     if input.ndim and input.shape == target.shape:
         return of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     check_classes("cross_entropy", input, target, weight)
-    x, dim = flow.log_softmax(widened(input), dim=class_dim(input)), class_dim(input)
-    kept = target != ignore_index
-    target = flow.where(kept, as_type(target, flow.int64), 0)
+    kept, places = target != ignore_index, as_type(target, flow.int64)
+    target = flow.where(kept, places, 0)
+    x, dim = widened(input), class_dim(input)
+    if not label_smoothing and input.ndim == dim + 1:  # classes are last: one op does it all
+        losses, _ = flow.cross_entropy_rows(x, places, ignore_index=ignore_index)
+        return as_type(weighed(losses, target, kept, weight, reduction), input.dtype)
+    x = flow.log_softmax(x, dim=dim)
     out = weighed(flow.where(kept, -picked(x, target), 0.0), target, kept, weight, reduction)
     if label_smoothing:
         spread = -flow.sum(x if weight is None else x * along_classes(weight, x), dim=dim)

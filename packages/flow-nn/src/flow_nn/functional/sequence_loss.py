@@ -22,8 +22,9 @@ def ctc_loss(
     """-log of the sum of the probabilities of all paths that spell the targets, without repeats and then without blanks.
 
     log_probs is (time, batch, classes), or (time, classes) for one; targets, integers, (batch, length), or all joined in one dim, or
-    (length,) for one; the lengths, integers, say how much of each counts. "mean" first divides each loss by its target's length. A target that no path
-    spells costs infinity, or with zero_infinity nothing. Graves and others, "Connectionist temporal classification", 2006, section 4.1.
+    (length,) for one; the lengths, integers, say how much of each counts. "mean" first divides each loss by its target's length. A
+    target that no path spells costs infinity, or with zero_infinity nothing. Graves and others, "Connectionist temporal classification:
+    labelling unsegmented sequence data with recurrent neural networks", 2006, section 4.1.
 
     As in PyTorch, the gradient is that of log-probabilities held normalised, as log_softmax holds them: at a frame, the probabilities
     less the chance of each class given the target.
