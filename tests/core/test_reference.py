@@ -207,9 +207,7 @@ REFERENCE = {
     "ge": np.greater_equal,
     "neg": np.negative,
     "abs": np.abs,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
+    **{name: getattr(np, name) for name in "exp log sqrt".split()},
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "tanh": np.tanh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
@@ -305,10 +303,8 @@ ROUNDINGS = {
     **dict.fromkeys("cross_entropy_rows cross_entropy_rows_backward attention attention_backward".split(), 40),
 }
 SIZE = {
-    "erfc": 2,  # 1 - erf(x), whose terms are up to 1
-    "erfinv": 2,
+    **dict.fromkeys("erfc erfinv lgamma".split(), 2),  # as in 1 - erf(x), whose terms are up to 1
     "binary_cross_entropy": 4,
-    "lgamma": 2,
     "polygamma": 20,  # 2 / 0.5^3, and its series
     "log_softmax": 5,  # 4 below the largest, and log 4
     "gelu_backward": 4,

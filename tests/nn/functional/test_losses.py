@@ -292,7 +292,6 @@ REFUSED = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:l1_loss")
 @pytest.mark.parametrize("case", range(len(REFUSED)))
 def test_what_does_not_fit_is_refused(case):
     call, kind, message = REFUSED[case]

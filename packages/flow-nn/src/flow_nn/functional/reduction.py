@@ -3,6 +3,7 @@
 import warnings
 
 import flow_core as flow
+from flow_core.spec import broadcast_shapes
 from flow_nn.functional.geometry import as_type
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -37,8 +38,9 @@ def reduced(losses, reduction, dtype=None):
 
 
 def warn_of_broadcast(name, input, target):
-    """A warning where target has not input's shape."""
+    """A warning where target has not input's shape; ValueError where they do not broadcast."""
     if input.shape != target.shape:
+        broadcast_shapes(name, input.shape, target.shape)
         warnings.warn(
             f"{name}: target {target.spec} has not the shape of input {input.spec}; they broadcast, which is seldom what is meant",
             UserWarning,
