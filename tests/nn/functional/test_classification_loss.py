@@ -171,6 +171,26 @@ def test_what_does_not_fit_is_refused(function, case):
         call(function)
 
 
+@pytest.mark.parametrize("outs", [(4,), (4, 2)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear_cross_entropy_is_that_of_the_logits(outs, bias):
+    rng = np.random.default_rng(0)
+    x, w, b = (flow.tensor(rng.normal(size=shape)) for shape in ((3, 5), (*outs, 5), outs))
+    targets = flow.tensor(rng.integers(0, 4, (3, *outs[1:])))
+    logits = flow.tensor(np.einsum("nf,...f->n...", x.numpy(), w.numpy()) + (b.numpy() if bias else 0))
+    found = F.linear_cross_entropy(x, w, targets, linear_bias=b if bias else None, label_smoothing=0.1)
+    assert found.item() == pytest.approx(F.cross_entropy(logits, targets, label_smoothing=0.1).item(), rel=1e-12)
+
+
+def test_linear_cross_entropy_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="features"):
+        F.linear_cross_entropy(X, flow.zeros(4, 2), T)
+    with pytest.raises(ValueError, match="linear_bias"):
+        F.linear_cross_entropy(X, flow.zeros(4, 3), T, linear_bias=flow.zeros(3))
+    with pytest.raises(TypeError, match="options"):
+        F.linear_cross_entropy(X, flow.zeros(4, 3), T, options={})
+
+
 def test_what_does_not_go_with_probabilities_is_refused():
     with pytest.raises(ValueError, match="ignore_index is 1"):
         F.cross_entropy(X, X, ignore_index=1)

@@ -88,6 +88,44 @@ def cross_entropy(
     return as_type(out, input.dtype)
 
 
+@tensors("input", "linear_weight", "target")
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """cross_entropy of the logits (batch, classes, *) that a linear map makes of input (batch, features).
+
+    linear_weight is (classes, *, features) and linear_bias (classes, *). ignore_index None is -100. PyTorch's options, which choose how
+    the logits are held in pieces, are refused: the loss does not depend on them.
+    """
+    if options is not None:
+        raise TypeError("linear_cross_entropy: options are not supported; leave them out, the loss is the same")
+    if linear_weight.ndim < 2 or input.shape[-1:] != linear_weight.shape[-1:]:
+        raise ValueError(
+            f"linear_cross_entropy: linear_weight {linear_weight.spec} must be (classes, *, features), with the features of {input.spec}"
+        )
+    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
+        raise ValueError(
+            f"linear_cross_entropy: linear_bias {linear_bias.spec} does not fit weight {linear_weight.spec}"
+        )
+    *outs, features = linear_weight.shape
+    rows = flow.reshape(linear_weight, shape=(math.prod(outs), features))
+    bias = None if linear_bias is None else flow.reshape(linear_bias, shape=(math.prod(outs),))
+    logits = flow.reshape(flow.linear(input, rows, bias), shape=(*input.shape[:-1], *outs))
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
 def of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing):
     """cross_entropy where target gives a probability for each class."""
     require_float("cross_entropy", input, target)
@@ -164,4 +202,4 @@ def check_weight(name, input, weight):
         raise TypeError(f"{name}: weight {weight.spec} must have the dtype of input {input.spec}")
 
 
-__all__ = ["cross_entropy", "nll_loss", "token_cross_entropy"]
+__all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss", "token_cross_entropy"]

@@ -4,7 +4,7 @@ import flow_core as flow
 from flow_core.functions.door import tensors
 from flow_core.functions.norms import magnitude, power_norm, vector_norm
 from flow_core.spec import as_dim
-from flow_nn.functional.geometry import as_type, widened
+from flow_nn.functional.geometry import as_type, require_float, widened
 from flow_nn.functional.reduction import at_least, dtype_of
 
 
@@ -35,8 +35,10 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return as_type(size, dtype) if dtype.itemsize == 2 and dtype.kind in "fV" else size
 
 
+@tensors("input")
 def pdist(input, p=2.0):
     """The distances of order p between each two rows of a matrix (n, k), n (n - 1) / 2 of them, in the order of the pairs."""
+    require_float("pdist", input)
     if not p >= 0:
         raise ValueError(f"pdist: p is {p}, expected 0 or more")
     return flow.pdist(input, p)

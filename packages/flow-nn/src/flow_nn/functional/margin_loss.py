@@ -68,6 +68,11 @@ def rows(name, input):
     return flow.reshape(widened(input), shape=(1, input.spec.size))
 
 
+def marked(places, counts, x):
+    """True where one of a row's places, with a count above 0, is: bools of the shape of x (batch, classes)."""
+    return flow.scatter_add(flow.zeros_like(x.detach(), dtype=flow.int64), 1, places, counts) > 0
+
+
 @tensors("input", "target")
 def multi_margin_loss(
     input,
@@ -101,7 +106,7 @@ def multi_margin_loss(
     losses = losses if p == 1 else losses * losses
     if weight is not None:
         losses = losses * flow.take_rows(places, widened(weight))
-    losses = flow.sum(flow.where(places == flow.arange(classes), 0.0, losses), dim=1) / classes
+    losses = flow.sum(flow.where(marked(places, flow.ones_like(places), x), 0.0, losses), dim=1) / classes
     return reduced(losses if target.ndim else flow.reshape(losses, shape=()), reduction, input.dtype)
 
 
@@ -122,7 +127,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
         raise ValueError("multilabel_margin_loss: an element of target is below -1")
     named = flow.cumsum(target < 0, dim=1) == 0
     places = flow.where(named, target, 0)
-    mine = flow.scatter_add(flow.zeros_like(target), 1, places, as_type(named, flow.int64)) > 0
+    mine = marked(places, as_type(named, flow.int64), x)
     gaps = flow.unsqueeze(x, 1) - flow.unsqueeze(flow.gather(x, 1, places), 2) + 1  # (batch, targets, classes)
     counts = flow.logical_and(flow.unsqueeze(named, 2), flow.logical_not(flow.unsqueeze(mine, 1)))
     losses = flow.sum(flow.where(counts, flow.relu(gaps), 0.0), dim=(1, 2)) / x.shape[1]
