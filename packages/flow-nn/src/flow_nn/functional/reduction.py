@@ -18,10 +18,10 @@ def chosen(name, reduction, size_average=None, reduce=None):
         averaged, reduced_ = size_average is not False, reduce is not False
         reduction = ("mean" if averaged else "sum") if reduced_ else "none"
         warnings.warn(
-            f"{name}: size_average and reduce will go, write reduction={reduction!r} instead", UserWarning, stacklevel=3
+            f"{name}: size_average and reduce will go, write reduction={reduction!r} instead", UserWarning, stacklevel=4
         )
     if reduction == "elementwise_mean":
-        warnings.warn(f'{name}: "elementwise_mean" is now written reduction="mean"', UserWarning, stacklevel=3)
+        warnings.warn(f'{name}: "elementwise_mean" is now written reduction="mean"', UserWarning, stacklevel=4)
         return "mean"
     if reduction not in REDUCTIONS:
         raise ValueError(f'{name}: {reduction!r} is not a valid value for reduction, expected "none", "mean" or "sum"')
@@ -44,7 +44,7 @@ def warn_of_broadcast(name, input, target):
         warnings.warn(
             f"{name}: target {target.spec} has not the shape of input {input.spec}; they broadcast, which is seldom what is meant",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
