@@ -23,6 +23,9 @@ def test_expm1_of_complex_infinities_is_the_standards():
     out = xp.expm1(xp.asarray([complex(np.inf, 0), complex(-np.inf, np.inf), complex(np.nan, 0)]))
     assert out.tolist()[:2] == [complex(np.inf, 0), -1]
     assert xp.imag(out).tolist()[2] == 0
+    zero = xp.expm1(xp.asarray([complex(-0.0, 0.0), complex(-0.0, -0.0)]))
+    assert xp.signbit(xp.real(zero)).tolist() == [False, False]
+    assert xp.signbit(xp.imag(zero)).tolist() == [False, True]
 
 
 def test_tensors_come_from_what_holds_numbers():
@@ -42,6 +45,19 @@ def test_tensors_come_from_what_holds_numbers():
     assert xp.broadcast_shapes((3, 1), (2,), ()) == (3, 2)
     assert xp.empty((2, 0)).spec is xp.empty_like(xp.ones((2, 0))).spec is xp.zeros((2, 0)).spec
     assert xp.empty_like(xp.ones(3), dtype=xp.int8).dtype == xp.int8
+
+
+def test_elements_are_taken_and_set_by_masks_slices_and_indices():
+    x = xp.reshape(xp.arange(6), (2, 3))
+    assert x[x > 2].tolist() == [3, 4, 5]
+    x[x > 3] = 0
+    x[0, 1:] = xp.asarray([7, 8])
+    assert x.tolist() == [[0, 7, 8], [3, 0, 0]]
+    assert x[xp.asarray([1, 0]), 0].tolist() == [3, 0]
+    y = x
+    y += 1
+    assert y.tolist() == [[1, 8, 9], [4, 1, 1]]
+    assert xp.any(x[x == 7])
 
 
 def test_reshaping_without_a_copy_is_a_view_or_refused():

@@ -169,6 +169,7 @@ def test_a_recorded_result_is_not_copied_nor_pickled():
 def test_a_tensor_of_one_element_is_a_python_number():
     assert complex(flow.tensor([1 + 2j])) == 1 + 2j
     assert complex(flow.tensor(2)) == 2
+    assert str(complex(flow.tensor(complex(1.5, -0.0)))) == "(1.5-0j)"
     assert (+flow.tensor([1, -2])).tolist() == [1, -2]
     assert flow.ones(2).to_device("cpu").tolist() == [1, 1]
     with pytest.raises(ValueError, match="cuda"):

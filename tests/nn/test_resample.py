@@ -68,7 +68,7 @@ def test_resampling_weighs_elements_dim_by_dim(drawn):
                 F.interpolate(flow.tensor(x), scale_factor=factor, mode=mode)
             return
     for d, (n, m) in enumerate(zip(size, out, strict=True), 2):
-        step = n / m if factor is None or recompute else 1 / factor
+        step = n / m if factor is None or recompute or (n == m and mode in LINEAR.values()) else 1 / factor
         if corners:
             step = (n - 1) / (m - 1) if m > 1 else 0
         expected = np.moveaxis(np.moveaxis(expected, d, -1) @ weights(n, m, mode, corners, step).T, -1, d)

@@ -15,12 +15,11 @@ TIES = ("int64",), "of equal elements PyTorch names the one that its selection c
 DIFFERS = {
     "as_strided_scatter": (
         ("float32",),
-        "PyTorch gives the input the gradient of the places that src overwrites, and none of the others; finite differences say the reverse",
+        "PyTorch gives the input the gradient of what src overwrites, and none of the rest; finite differences say the reverse",
     ),
     "kthvalue": TIES,
     "topk": TIES,
     "mode": TIES,
-    "log_softmax--with_dtype": (("complex64",), "a cast of complex numbers to floats drops a part: refused"),
 }
 # entry -> (numbers of the calls that PyTorch refuses and we take, why)
 TAKEN = {}

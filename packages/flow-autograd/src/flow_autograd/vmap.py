@@ -68,7 +68,7 @@ def run(op, tensors, attrs):
     _, out, attrs = op.resolve(specs, attrs)
     found = None
     if op.elementwise:
-        found = elementwise(op, values, batched, specs, attrs, len((out[0] if type(out) is tuple else out).shape))
+        found = elementwise(op, values, batched, specs, attrs, max(len(s.shape) for s in specs))
     elif op.name in RULES:
         found = RULES[op.name](op, values, batched, specs, attrs, out)
     if found is None:

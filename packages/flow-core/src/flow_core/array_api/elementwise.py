@@ -115,9 +115,9 @@ def expm1(x, /):
     out = flow.expm1(x)
     if not is_complex(x):
         return out
-    return flow.where(
-        flow.isfinite(x), out, flow.sub(flow.exp(x), 1)
-    )  # numpy's exp knows the infinities, its expm1 does not
+    # numpy's exp knows the infinities, its expm1 does not; the sum makes 0 of a real -0, as the standard has it.
+    out = flow.where(flow.isfinite(x), out, flow.sub(flow.exp(x), 1))
+    return flow.complex(flow.add(flow.real(out), 0), flow.imag(out))
 
 
 def floor_divide(x1, x2, /):

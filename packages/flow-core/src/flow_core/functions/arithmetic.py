@@ -4,6 +4,7 @@ The ops themselves take none of these: a call that gives one is handed over to a
 """
 
 from flow_core.dtype import CATEGORIES, as_dtype, category
+from flow_core.functions.complex import real
 from flow_core.ops import binary, elementwise, nn, reduce, unary
 from flow_core.spec import SCALAR_SPECS, result_dtype
 
@@ -70,11 +71,19 @@ def true_divide(input, other):
     return elementwise.div(input, other)
 
 
+def taken_in(x, dtype):
+    """x in `dtype`; of complex numbers the real parts, if that is a real one."""
+    dtype = as_dtype(dtype)
+    if CATEGORIES[x.dtype] == 3 and CATEGORIES[dtype] < 3:
+        x = real(x)
+    return x if x.dtype is dtype else elementwise.cast(x, dtype=dtype)
+
+
 def with_dtype(op):
     """The op, of its input in `dtype`."""
 
     def function(x, *args, dtype=None, **attrs):
-        return op(x if dtype is None else elementwise.cast(x, dtype=as_dtype(dtype)), *args, **attrs)
+        return op(x if dtype is None else taken_in(x, dtype), *args, **attrs)
 
     return function
 
@@ -83,8 +92,7 @@ def sum_in(x, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` in `dtype`, integers too."""
     if dtype is None:
         return reduce.sum(x, dim=dim, keepdim=keepdim)
-    total = reduce.sum(elementwise.cast(x, dtype=as_dtype(dtype)), dim=dim, keepdim=keepdim)
-    return total if total.dtype is as_dtype(dtype) else elementwise.cast(total, dtype=as_dtype(dtype))
+    return taken_in(reduce.sum(taken_in(x, dtype), dim=dim, keepdim=keepdim), dtype)
 
 
 def like_input(name, g, output, input_dtype):

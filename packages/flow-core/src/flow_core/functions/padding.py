@@ -95,9 +95,9 @@ def check_mode(x, mode, pads):
             raise ValueError(
                 f"pad: pad ({low}, {high}) would wrap around the {left} elements that it leaves of dim {dim} more than once"
             )
-        if n + low + high < 0 or (mode == "circular" and left < 1):
+        if n + low + high < 0 or (mode == "circular" and left < 0):
             raise ValueError(f"pad: pad ({low}, {high}) leaves nothing of the {n} elements of dim {dim}")
-    if all(x.shape[dim] + low + high < 1 for dim, (low, high) in pads.items()):
+    if mode != "circular" and all(x.shape[dim] + low + high < 1 for dim, (low, high) in pads.items()):
         raise ValueError(f"pad: pads {tuple(pads.values())} leave nothing of {x.spec}")
     if any(n == 0 for n in x.shape[x.ndim - len(pads) - 1 :]):
         raise ValueError(f"pad: {x.spec} has an empty dim other than the first")
@@ -123,6 +123,8 @@ def pad(x, pad, mode="constant", value=None):
         if mode == "circular":
             x = cut(x, {dim: (low, high)})
             low, high = max(low, 0), max(high, 0)
+            if not low + high:
+                continue
         n = x.shape[dim]
         t = np.arange(-low, n + high)
         ids = t % n if mode == "circular" else (reflected if mode == "reflect" else replicated)(t, n)

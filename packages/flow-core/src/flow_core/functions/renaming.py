@@ -90,12 +90,6 @@ def cpu(self):
     return self.to("cpu")
 
 
-def as_complex(self):
-    """The one element as a Python complex number."""
-    value = self.item()
-    return value + 0j
-
-
 def contains(self, element):
     """Whether an element equals `element`, a number or a 0-d tensor."""
     return bool(elementwise.eq(self, element).any())
@@ -117,7 +111,6 @@ METHODS = {
     "fill_diagonal_": fill_diagonal_,
     "clone": clone,
     "cpu": cpu,
-    "__complex__": as_complex,
     "__contains__": contains,
 }
 # What only a plain tensor has.

@@ -140,7 +140,7 @@ def frexp_kernel(x, /):
     return run
 
 
-@define(frexp_kernel, elementwise=True)
+@define(frexp_kernel)
 def frexp(x, /):
     """(mantissa, exponent): x = mantissa * 2^exponent with 0.5 <= |mantissa| < 1, exponent int32. TypeError for integers."""
     if CATEGORIES[x.dtype] != 2:

@@ -157,7 +157,7 @@ def resampled(x, dim, out, scale, mode, align_corners, antialias):
     step = step_between(size, out, scale, align_corners)
     if mode in TAKING:
         return pick_along(x, dim, nearest_places(size, out, step, mode == "nearest-exact"))
-    if size == out and step == 1:
+    if size == out and (step == 1 or mode != "bicubic" or antialias):  # whatever scale_factor says, as PyTorch has it
         return x
     if antialias:
         kernel, reach = (triangle, 1) if mode == "bilinear" else (cubic, 2)
