@@ -32,8 +32,17 @@ WRONG_ATTRS = (
 LOOK_AT_ELEMENTS = {"take_rows", "add_rows", "cross_entropy_rows", "cross_entropy_rows_backward", "pow", "adamw_"}
 # No integer is divided by 0.
 LOOK_AT_ELEMENTS |= {"fmod", "remainder", "floor_divide"}
-# So do those that a singular matrix stops, or one that is not positive definite, or pivots beyond the rows.
-LOOK_AT_ELEMENTS |= {"inv", "solve", "lu_factor", "ldl_factor", "ldl_solve", "cholesky", "permutation"}
+# So do those that a number beyond [0, 1] stops, a singular matrix or one not positive definite, or pivots beyond the rows.
+LOOK_AT_ELEMENTS |= {
+    "binary_cross_entropy",
+    "inv",
+    "solve",
+    "lu_factor",
+    "ldl_factor",
+    "ldl_solve",
+    "cholesky",
+    "permutation",
+}
 
 LOOK_AT_ELEMENTS |= {"at", "add_to", "put_at", "put_at_", "put_along", "combine_along"}
 

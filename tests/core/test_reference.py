@@ -207,9 +207,7 @@ REFERENCE = {
     "ge": np.greater_equal,
     "neg": np.negative,
     "abs": np.abs,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
+    **{name: getattr(np, name) for name in "exp log sqrt".split()},
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "tanh": np.tanh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
@@ -228,10 +226,12 @@ REFERENCE = {
     **{name: getattr(np, name) for name in "bitwise_and bitwise_or bitwise_xor".split()},
     **{f"bitwise_{name}": getattr(np, name) for name in "left_shift right_shift".split()},
     "atan2": np.arctan2,
+    "binary_cross_entropy": lambda x, y: -(y * np.log(x) + (1 - y) * np.log(1 - x)),
     "erfc": lambda x: 1 - erf(x),
     "erfinv": bisected(math.erf, -6, 6),
     "lgamma": np.vectorize(math.lgamma, otypes=[float]),
     "polygamma": polygamma,
+    "softplus": lambda x, beta, threshold: np.where(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta),
     "cast": lambda x, dtype: x.astype(dtype),
     "where": np.where,
     "sum": reduce(np.sum),
@@ -291,7 +291,7 @@ ROUNDINGS = {
     **{"div": 1, "sqrt": 1, "rsqrt": 2, "mean": 1},
     # numpy's functions are right to 4 units in the last place, and its float64 ones are the reference.
     **dict.fromkeys(["exp", "log", "tanh", "pow", "erf"], 8),
-    "sigmoid": 20,
+    **{"sigmoid": 20, "softplus": 20, "binary_cross_entropy": 40},
     **dict.fromkeys(
         "acos acosh asin asinh atan atanh cos cosh exp2 expm1 log10 log1p log2 sin sinh tan reciprocal".split(), 8
     ),
@@ -303,9 +303,8 @@ ROUNDINGS = {
     **dict.fromkeys("cross_entropy_rows cross_entropy_rows_backward attention attention_backward".split(), 40),
 }
 SIZE = {
-    "erfc": 2,  # 1 - erf(x), whose terms are up to 1
-    "erfinv": 2,
-    "lgamma": 2,
+    **dict.fromkeys("erfc erfinv lgamma".split(), 2),  # as in 1 - erf(x), whose terms are up to 1
+    "binary_cross_entropy": 4,
     "polygamma": 20,  # 2 / 0.5^3, and its series
     "log_softmax": 5,  # 4 below the largest, and log 4
     "gelu_backward": 4,

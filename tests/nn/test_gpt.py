@@ -11,7 +11,7 @@ import flow_core as flow
 import flow_nn as nn
 from flow_autograd import no_grad
 from flow_core.testing import examples
-from flow_nn.functional import cross_entropy
+from flow_nn.functional import token_cross_entropy
 
 CONFIG = nn.GPTConfig(vocab_size=7, block_size=6, num_layers=2, num_heads=2, num_channels=8)
 
@@ -92,7 +92,7 @@ def test_weights_depend_on_the_seed_alone():
 def test_the_first_loss_is_that_of_guessing():
     model = nn.GPT(nn.GPTConfig(vocab_size=65))
     tokens = draw(0, 4, 65, high=65)
-    assert cross_entropy(model(tokens[:, :-1]), tokens[:, 1:]).item() == pytest.approx(math.log(65), abs=0.1)
+    assert token_cross_entropy(model(tokens[:, :-1]), tokens[:, 1:]).item() == pytest.approx(math.log(65), abs=0.1)
 
 
 def gelu(x):
@@ -141,7 +141,7 @@ def test_gradients_are_those_of_finite_differences():
     ids, targets = draw(1, 2, 6), draw(2, 2, 6)
 
     def loss():
-        return cross_entropy(model(ids), targets)
+        return token_cross_entropy(model(ids), targets)
 
     loss().backward()
     rng, eps = np.random.default_rng(0), 1e-5
@@ -192,7 +192,7 @@ def test_one_batch_is_learnt_by_heart():
     tokens = draw(0, 4, 13, high=20)
     optimizer = nn.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.0)
     for _ in range(80):
-        loss = cross_entropy(model(tokens[:, :-1]), tokens[:, 1:])
+        loss = token_cross_entropy(model(tokens[:, :-1]), tokens[:, 1:])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

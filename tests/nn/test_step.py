@@ -5,7 +5,7 @@ import pytest
 
 import flow_core as flow
 import flow_nn as nn
-from flow_nn.functional import cross_entropy
+from flow_nn.functional import token_cross_entropy
 from flow_nn.step import Step
 
 CONFIG = nn.GPTConfig(vocab_size=7, block_size=6, num_layers=1, num_heads=2, num_channels=8)
@@ -45,5 +45,5 @@ def test_the_sum_of_losses_is_that_of_the_targets():
     model = nn.GPT(CONFIG)
     step = Step(model, nn.optim.AdamW(model.parameters()), max_norm=1.0)
     inputs, targets = batch()
-    losses = cross_entropy(model(inputs), targets, reduction="none").detach().numpy()
+    losses = token_cross_entropy(model(inputs), targets, reduction="none").detach().numpy()
     assert step.loss_sum(inputs, targets) == pytest.approx(losses.sum(dtype=np.float64), rel=1e-6)

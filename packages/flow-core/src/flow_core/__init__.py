@@ -171,6 +171,7 @@ from flow_core.ops.unary import sign as sign
 from flow_core.ops.unary import signbit as signbit
 from flow_core.ops.unary import sin as sin
 from flow_core.ops.unary import sinh as sinh
+from flow_core.ops.unary import softplus as softplus
 from flow_core.ops.unary import tan as tan
 from flow_core.ops.unary import trunc as trunc
 from flow_core.ops.window import add_windows as add_windows

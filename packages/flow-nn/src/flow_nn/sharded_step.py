@@ -3,7 +3,7 @@
 import flow_core as flow
 import flow_pipeline as pipeline
 from flow_autograd import no_grad
-from flow_nn.functional import cross_entropy
+from flow_nn.functional import token_cross_entropy
 from flow_nn.parallel import BATCH, WHOLE, blocks_of, is_here, refresh_tied, scalar_layout, shared
 from flow_nn.step import microbatches
 from flow_sbp import Layout
@@ -69,7 +69,7 @@ class ShardedStep:
         for block in self.blocks:
             h = block(h)
         if self.stage == self.mesh.pp - 1:
-            loss = cross_entropy(self.model.head(h), distribute(targets, self.here, BATCH))
+            loss = token_cross_entropy(self.model.head(h), distribute(targets, self.here, BATCH))
             if self.num_microbatches > 1:
                 loss = loss / self.num_microbatches
             return loss.detach(), (enter, loss)
@@ -122,7 +122,7 @@ class ShardedStep:
     def loss_sum(self, inputs, targets):
         """The sum of the losses of all targets, without gradients: the model's own code, from stage to stage."""
         logits = self.model(distribute(inputs, self.mesh.stage(0), BATCH))
-        loss = cross_entropy(logits, distribute(targets, self.last, BATCH), reduction="sum")
+        loss = token_cross_entropy(logits, distribute(targets, self.last, BATCH), reduction="sum")
         return loss.to_global(placement=self.mesh.everyone(), sbp=["B"]).item()
 
     def close(self):

@@ -1,6 +1,6 @@
 """One training step on one rank: forward, backward, clipping, update."""
 
-from flow_nn.functional import cross_entropy
+from flow_nn.functional import token_cross_entropy
 from flow_nn.optim import clip_grad_norm_
 
 
@@ -16,7 +16,7 @@ class Step:
         self.optimizer.zero_grad()
         total, n = 0.0, self.num_microbatches
         for x, y in microbatches(inputs, targets, n):
-            loss = cross_entropy(self.model(x), y)
+            loss = token_cross_entropy(self.model(x), y)
             if n > 1:
                 loss = loss / n
             loss.backward()
@@ -27,7 +27,7 @@ class Step:
 
     def loss_sum(self, inputs, targets):
         """The sum of the losses of all targets, without gradients."""
-        return cross_entropy(self.model(inputs), targets, reduction="sum").item()
+        return token_cross_entropy(self.model(inputs), targets, reduction="sum").item()
 
     def close(self):
         """Ends what the step keeps running: nothing."""

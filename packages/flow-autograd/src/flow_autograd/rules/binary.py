@@ -89,6 +89,18 @@ defvjp(
     lambda g, _out, x, _y: unbroadcast(flow.zeros_like(g), spec(x)),
     lambda g, _out, _x, y: unbroadcast(flow.zeros_like(g), spec(y)),
 )
+
+
+def bounded_log(x):
+    return flow.clamp(flow.log(x), min=-100)
+
+
+defvjp(
+    binary.binary_cross_entropy,
+    # As in PyTorch no slope is steeper than 1e12, at 0 and 1 neither.
+    lambda g, _out, x, y: unbroadcast(g * ((x - y) / flow.clamp(x * (1 - x), min=1e-12)), spec(x)),
+    lambda g, _out, x, y: unbroadcast(g * (bounded_log(1 - x) - bounded_log(x)), spec(y)),
+)
 no_vjp("its outputs are bools", binary.logical_and, binary.logical_or, binary.logical_xor)
 no_vjp(
     "it takes bools and integers, which have no gradient",

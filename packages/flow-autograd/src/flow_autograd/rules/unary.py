@@ -29,6 +29,12 @@ defvjp(unary.lgamma, lambda g, _out, x: g * unary.polygamma(x, n=0))
 defvjp(unary.polygamma, lambda g, _out, x, n: g * unary.polygamma(x, n=n + 1))
 
 
+defvjp(
+    unary.softplus,
+    lambda g, _out, x, beta, threshold: flow.where(x * beta > threshold, g, g * flow.sigmoid(x * beta)),
+)
+
+
 def flat(g, _out, _x):
     """0: the function is constant between its steps."""
     return flow.zeros_like(g)

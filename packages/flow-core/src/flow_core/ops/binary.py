@@ -85,6 +85,23 @@ remainder = number(
 )
 floor_divide = number("floor_divide", whole_divisor("floor_divide", np.floor_divide), "floor(x / y).")
 
+
+def log_loss(x, y):
+    """-(y log(x) + (1 - y) log(1 - x)), the logarithms not below -100; ValueError for an x outside [0, 1]."""
+    if not np.all((x >= 0) & (x <= 1)):
+        raise ValueError("binary_cross_entropy: an element of input is not in [0, 1]; is it a logit?")
+    return (y - 1) * np.maximum(np.log1p(-x), -100) - y * np.maximum(np.log(x), -100)
+
+
+binary_cross_entropy = elementwise(
+    "binary_cross_entropy",
+    as_float(log_loss),
+    f"The cross entropy of the probabilities y and x, -(y log(x) + (1 - y) log(1 - x)), no logarithm below -100. {TENSORS}",
+    quiet=True,
+    refuses=(BOOL, INTEGER, COMPLEX),
+    numbers=(),
+)
+
 logical_and = logical("logical_and", np.logical_and, "True where neither x nor y is 0.")
 logical_or = logical("logical_or", np.logical_or, "True where x or y is not 0.")
 logical_xor = logical("logical_xor", np.logical_xor, "True where one of x and y is 0 and the other is not.")

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from flow_core.dtype import CATEGORIES, bool_, int32
+from flow_core.dtype import CATEGORIES, bool_, float32, int32
 from flow_core.op import Checked, define
 from flow_core.ops.elementwise import BOOL, COMPLEX, FLOAT, UNARY, elementwise
 
@@ -105,6 +105,29 @@ def polygamma(x, /, *, n):
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise ValueError(f"polygamma: n is {n!r}, expected an int of 0 or more")
     return Checked(lgamma.infer(x), {"n": n})
+
+
+def softplus_kernel(x, /, *, beta, threshold):
+    wide = float32 if x.dtype.itemsize == 2 else x.dtype
+
+    def run(a):
+        with np.errstate(all="ignore"):
+            scaled = a.astype(wide, copy=False) * wide.type(beta)
+            smooth = np.logaddexp(scaled, 0, dtype=wide) / beta
+        return np.asarray(np.where(scaled > threshold, a, smooth), x.dtype)
+
+    return run
+
+
+@define(softplus_kernel, elementwise=True)
+def softplus(x, /, *, beta=1.0, threshold=20.0):
+    """log(1 + exp(beta x)) / beta, exact also far below 0; x itself where beta x > threshold. TypeError unless x holds floats."""
+    if CATEGORIES[x.dtype] != FLOAT:
+        raise TypeError(f"softplus: {x} is not of a float type; cast it first, as in x.to(flow.float32)")
+    for name, value in (("beta", beta), ("threshold", threshold)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"softplus: {name} is {value!r}, expected a number")
+    return Checked(x, {"beta": float(beta), "threshold": float(threshold)})
 
 
 def frexp_kernel(x, /):

@@ -43,8 +43,18 @@ def whole(low, high, *more):
     return row
 
 
+def log_loss(d):
+    shape = d.shape()
+    dtype = d.dtype(FLOAT)
+    return [d.array(d.narrowed(shape), t, 0.125, 0.875) for t in (dtype, d.partner(dtype, FLOAT))], {}
+
+
 def polygamma(d):
     return [d.array(d.shape(), d.dtype(INT, FLOAT), 0.5)], {"n": d.integer(0, 2)}
+
+
+def softplus(d):
+    return [d.array(d.shape(), d.dtype(FLOAT))], {"beta": d.one_of(1.0, 0.5, -2.0), "threshold": d.one_of(20.0, 3.9)}
 
 
 NUMBERS = (BOOL, INT, FLOAT, COMPLEX)
@@ -71,10 +81,12 @@ POINTWISE = {
     "erfinv": unary(FLOAT, low=-0.875, high=0.875),
     "lgamma": unary(INT, FLOAT, low=0.5),
     "polygamma": polygamma,
+    "softplus": softplus,
     **dict.fromkeys("ceil floor trunc rint".split(), unary(INT, FLOAT)),
     "sign": unary(BOOL, INT, FLOAT),
     **dict.fromkeys("isfinite isinf isnan logical_not".split(), unary(*NUMBERS)),
     **dict.fromkeys("atan2 hypot".split(), binary(INT, FLOAT, low=0.5, numbers=())),
+    "binary_cross_entropy": log_loss,
     "copysign": binary(INT, FLOAT, low=0.25, numbers=(1,)),
     **dict.fromkeys("logaddexp logaddexp2".split(), binary(INT, FLOAT, low=0.25, numbers=())),
     **dict.fromkeys("fmax fmin".split(), binary(BOOL, INT, FLOAT, numbers=())),

@@ -5,6 +5,7 @@ from flow_sbp.rules.elementwise import binary
 RULES = dict.fromkeys(
     (
         "atan2",
+        "binary_cross_entropy",
         "bitwise_and",
         "bitwise_left_shift",
         "bitwise_or",

@@ -9,6 +9,10 @@ def polygamma(x, n):
     return UNARY
 
 
+def softplus(x, beta, threshold):
+    return UNARY
+
+
 RULES = {
     **dict.fromkeys(
         (
@@ -46,5 +50,6 @@ RULES = {
         UNARY,
     ),
     "polygamma": polygamma,
+    "softplus": softplus,
     "frexp": Rule("... -> ..., ..."),
 }
