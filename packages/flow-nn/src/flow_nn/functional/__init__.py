@@ -9,14 +9,17 @@ from flow_nn.functional.classification_loss import *  # noqa: F403
 from flow_nn.functional.conv import *  # noqa: F403
 from flow_nn.functional.distance import *  # noqa: F403
 from flow_nn.functional.dropout import *  # noqa: F403
+from flow_nn.functional.embedding import *  # noqa: F403
 from flow_nn.functional.fold import *  # noqa: F403
 from flow_nn.functional.linear import *  # noqa: F403
 from flow_nn.functional.margin_loss import *  # noqa: F403
+from flow_nn.functional.multi_head import *  # noqa: F403
 from flow_nn.functional.normalization import *  # noqa: F403
 from flow_nn.functional.pad import *  # noqa: F403
 from flow_nn.functional.pool import *  # noqa: F403
 from flow_nn.functional.regression_loss import *  # noqa: F403
 from flow_nn.functional.resample import *  # noqa: F403
 from flow_nn.functional.sequence_loss import *  # noqa: F403
+from flow_nn.functional.softmax import *  # noqa: F403
 
 globals().update(_guard(globals()))

@@ -1,15 +1,21 @@
-"""Linear maps of the last dim, and looking rows up."""
+"""Linear and bilinear maps of the last dim."""
 
 import math
 
 import flow_core as flow
 
-linear = flow.linear
 
+def linear(input, weight, bias=None, *, num_in=1):
+    """input (*, in) times weight (out, in) transposed, plus bias (out,): (*, out). A weight (in,) gives (*), with a bias of no dims.
 
-def embedding(ids, weight):
-    """The rows of weight (rows, channels) that ids name: (*ids.shape, channels)."""
-    return flow.take_rows(ids, weight)
+    `num_in` dims are contracted, as in flow_core.linear, where input and weight may have several (in) and (out).
+    """
+    if weight.ndim != 1 or num_in != 1:
+        return flow.linear(input, weight, bias, num_in=num_in)
+    y = flow.matmul(input, weight)
+    if bias is not None and bias.ndim:
+        raise ValueError(f"linear: bias {bias.spec} must have no dims beside weight {weight.spec}")
+    return y if bias is None else y + bias
 
 
 def bilinear(input1, input2, weight, bias=None):
@@ -32,4 +38,4 @@ def bilinear(input1, input2, weight, bias=None):
     return y if bias is None else y + bias
 
 
-__all__ = ["bilinear", "embedding", "linear"]
+__all__ = ["bilinear", "linear"]
