@@ -4,14 +4,12 @@ import math
 import warnings
 
 import flow_core as flow
-from flow_core.functions.door import tensors
 from flow_core.ops import binary
 from flow_nn.functional.activation import logsigmoid
 from flow_nn.functional.geometry import as_type, require_float, widened
 from flow_nn.functional.reduction import chosen, dtype_of, reduced, same_shape
 
 
-@tensors("input", "target")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-(target log(input) + (1 - target) log(1 - input)) times weight, which broadcasts, for input in [0, 1].
 
@@ -24,7 +22,6 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return reduced(losses if weight is None else losses * widened(weight), reduction, dtype_of(input, target))
 
 
-@tensors("input", "target")
 def binary_cross_entropy_with_logits(
     input,
     target,
@@ -47,7 +44,6 @@ def binary_cross_entropy_with_logits(
     return reduced(losses if weight is None else losses * widened(weight), reduction, dtype)
 
 
-@tensors("input", "target")
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The mean over classes, the last dim, of binary_cross_entropy_with_logits, each class times its weight."""
     reduction = chosen("multilabel_soft_margin_loss", reduction, size_average, reduce)
@@ -61,7 +57,6 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return reduced(flow.sum(losses, dim=-1) / input.shape[-1], reduction, input.dtype)
 
 
-@tensors("input", "target")
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target input)), without overflow, for target 1 or -1; the shapes broadcast."""
     reduction = chosen("soft_margin_loss", reduction, size_average, reduce)
@@ -70,7 +65,6 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return reduced(losses, reduction, dtype_of(input, target))
 
 
-@tensors("input", "target")
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target (log(target) - input), 0 where target is 0: the terms of the divergence of target from what has log-probabilities `input`.
 

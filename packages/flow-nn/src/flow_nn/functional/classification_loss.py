@@ -3,7 +3,6 @@
 import math
 
 import flow_core as flow
-from flow_core.functions.door import tensors
 from flow_nn.functional.geometry import as_type, require_float, widened
 from flow_nn.functional.reduction import chosen, reduced
 
@@ -23,7 +22,6 @@ def token_cross_entropy(logits, targets, *, ignore_index=-100, reduction="mean")
     return flow.sum(losses) / flow.cast(flow.sum(targets != ignore_index), dtype=losses.dtype)
 
 
-@tensors("input", "target")
 def nll_loss(
     input,
     target,
@@ -48,7 +46,6 @@ def nll_loss(
     return as_type(weighed(losses, target, kept, weight, reduction), input.dtype)
 
 
-@tensors("input", "target")
 def cross_entropy(
     input,
     target,
@@ -88,7 +85,6 @@ def cross_entropy(
     return as_type(out, input.dtype)
 
 
-@tensors("input", "linear_weight", "target")
 def linear_cross_entropy(
     input,
     linear_weight,

@@ -1,14 +1,12 @@
 """How far, or how alike, vectors are."""
 
 import flow_core as flow
-from flow_core.functions.door import tensors
 from flow_core.functions.norms import magnitude, power_norm, vector_norm
 from flow_core.spec import as_dim
 from flow_nn.functional.geometry import as_type, require_float, widened
 from flow_nn.functional.reduction import at_least, dtype_of
 
 
-@tensors("x1", "x2")
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between the vectors along `dim` of x1 and x2, which broadcast; a norm below eps counts as eps.
 
@@ -24,7 +22,6 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return as_type(flow.sum(product, dim=dim) if x1.ndim else product, dtype)
 
 
-@tensors("x1", "x2")
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The norm of order p of x1 - x2 + eps along the last dim; the shapes broadcast. Integers give float32, complex numbers real ones."""
     dtype = dtype_of(x1, x2)
@@ -35,7 +32,6 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return as_type(size, dtype) if dtype.itemsize == 2 and dtype.kind in "fV" else size
 
 
-@tensors("input")
 def pdist(input, p=2.0):
     """The distances of order p between each two rows of a matrix (n, k), n (n - 1) / 2 of them, in the order of the pairs."""
     require_float("pdist", input)

@@ -1,7 +1,6 @@
 """Losses that are 0 for what is right by a margin."""
 
 import flow_core as flow
-from flow_core.functions.door import tensors
 from flow_nn.functional.distance import pairwise_distance
 from flow_nn.functional.geometry import as_type, require_float, widened
 from flow_nn.functional.reduction import chosen, dtype_of, hinge, reduced
@@ -12,7 +11,6 @@ def narrowed(dtype):
     return dtype if dtype in (flow.bfloat16, flow.float16) else None
 
 
-@tensors("input", "target")
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """input where target is 1, margin - input, at least 0, where it is -1; the sum of both for any other target."""
     reduction = chosen("hinge_embedding_loss", reduction, size_average, reduce)
@@ -21,7 +19,6 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return reduced(losses, reduction, narrowed(input.dtype))
 
 
-@tensors("input1", "input2", "target")
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where target is 1, cos - margin, at least 0, where it is -1; cos is of the angle between the rows of input1 and input2.
 
@@ -41,7 +38,6 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return reduced(losses, reduction, dtype)
 
 
-@tensors("input1", "input2", "target")
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """margin - target (input1 - input2), at least 0: target is 1 where input1 should rank higher, -1 where input2. They broadcast."""
     reduction = chosen("margin_ranking_loss", reduction, size_average, reduce)
@@ -73,7 +69,6 @@ def marked(places, counts, x):
     return flow.scatter_add(flow.zeros_like(x.detach(), dtype=flow.int64), 1, places, counts) > 0
 
 
-@tensors("input", "target")
 def multi_margin_loss(
     input,
     target,
@@ -110,7 +105,6 @@ def multi_margin_loss(
     return reduced(losses if target.ndim else flow.reshape(losses, shape=()), reduction, input.dtype)
 
 
-@tensors("input", "target")
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The sum over the classes t that target names, and those j that it does not, of 1 - input[t] + input[j], at least 0, over all classes.
 
@@ -134,7 +128,6 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     return reduced(losses if input.ndim > 1 else flow.reshape(losses, shape=()), reduction, input.dtype)
 
 
-@tensors("anchor", "positive", "negative")
 def triplet_margin_loss(
     anchor,
     positive,
@@ -160,7 +153,6 @@ def triplet_margin_loss(
     return triplets("triplet_margin_loss", anchor, positive, negative, distance, margin, swap, reduction)
 
 
-@tensors("anchor", "positive", "negative")
 def triplet_margin_with_distance_loss(
     anchor,
     positive,

@@ -3,12 +3,10 @@
 import math
 
 import flow_core as flow
-from flow_core.functions.door import tensors
 from flow_nn.functional.geometry import as_type, require_float, widened
 from flow_nn.functional.reduction import at_least, chosen, dtype_of, reduced, same_shape, warn_of_broadcast
 
 
-@tensors("input", "target")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """|input - target|, times weight, of input's shape, whose sum "mean" then divides by. The shapes broadcast, with a warning."""
     reduction = chosen("l1_loss", reduction, size_average, reduce)
@@ -18,7 +16,6 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return weighed("l1_loss", gaps, input, weight, reduction, gaps.dtype if dtype.kind == "c" else dtype)
 
 
-@tensors("input", "target")
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """(input - target)^2, times weight, of input's shape, whose sum "mean" then divides by. The shapes broadcast, with a warning."""
     reduction = chosen("mse_loss", reduction, size_average, reduce)
@@ -54,7 +51,6 @@ def bend(gap, width):
     return flow.where(near, inside * inside * 0.5, (size - 0.5 * width) * width)
 
 
-@tensors("input", "target")
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """(input - target)^2 / (2 beta) where the gap is below beta, |input - target| - beta / 2 elsewhere; l1_loss for beta 0.
 
@@ -69,7 +65,6 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return reduced(bend(gap, beta) / beta if beta else flow.abs(gap), reduction, dtype)
 
 
-@tensors("input", "target")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """(input - target)^2 / 2 where the gap is at most delta, delta (|input - target| - delta / 2) elsewhere, times weight.
 
@@ -88,7 +83,6 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return reduced(losses, reduction, dtype)
 
 
-@tensors("input", "target")
 def poisson_nll_loss(
     input,
     target,
@@ -114,7 +108,6 @@ def poisson_nll_loss(
     return reduced(losses, reduction, dtype if dtype.itemsize == 2 and dtype.kind in "fV" else None)
 
 
-@tensors("input", "target")
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """(log(var) + (input - target)^2 / var) / 2, var taken as eps where it is below: the negative log-likelihood of a normal distribution.
 
