@@ -151,7 +151,7 @@ def from_nested(i):
         array = np.array([as_plain(j) for j in i])
     except ValueError:
         raise IndexError(f"an index {i} is ragged: all its rows must be equally long") from None
-    if array.dtype.kind not in "biu" and array.size:
+    if array.dtype.kind not in "biu" and (array.size or array.dtype.kind == "c"):
         raise IndexError(f"an index {i} holds {array.dtype}, expected ints or bools")
     return from_numpy(array if array.size else array.astype(int64))
 
