@@ -2,8 +2,10 @@
 
 import inspect
 import random
+import resource
 import signal
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import flow_core.signal
 from flow_core.testing.draw import NIGHTLY
 
 CALLS_EACH = 400 if NIGHTLY else 12
+SPARE = 2**31  # bytes
 SECONDS = 20  # for one call: what takes longer counts as a hang
 PUBLIC = (ValueError, TypeError, IndexError, MemoryError)
 DTYPES = [flow.float32, flow.float64, flow.int64, flow.bool, flow.bfloat16, flow.float16, flow.uint8, flow.int8]
@@ -138,8 +141,13 @@ def give_up(signum, frame):
 
 @pytest.fixture(autouse=True)
 def watchdog():
+    """Calls that take too long raise Hang; those that want more memory than the limit get a MemoryError, as on a full machine."""
     before = signal.signal(signal.SIGALRM, give_up)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + SPARE, hard))
     yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     signal.signal(signal.SIGALRM, before)
 
 

@@ -37,8 +37,7 @@ def save(root, step, pieces, meta, *, keep=3, comm=None):
     path, partial = root / f"step_{step:08d}", root / f"partial_{step:08d}"
     if rank == 0:
         root.mkdir(parents=True, exist_ok=True)
-        for left in root.glob("partial_*"):  # by a writer that was killed
-            shutil.rmtree(left)
+        clear(root, keep)
         partial.mkdir()
     wait(comm)
     if pieces:
@@ -51,10 +50,17 @@ def save(root, step, pieces, meta, *, keep=3, comm=None):
     wait(comm)
     if rank == 0:
         commit(partial, path, {"format": FORMAT, "step": step, "meta": meta})
-        for old in steps(root)[:-keep]:
-            remove(old)
+        clear(root, keep)
     wait(comm)
     return path
+
+
+def clear(root, keep=3):
+    """Ends what a writer that was killed had begun to delete or to write: all but the newest `keep` checkpoints go."""
+    for left in Path(root).glob("partial_*"):
+        shutil.rmtree(left)
+    for old in steps(root)[:-keep]:
+        remove(old)
 
 
 def wait(comm):

@@ -113,6 +113,8 @@ def finish(run, val_loss):
 def begin_folder(out, resume):
     """Makes the folder. What an earlier run left there is moved aside, unless that run goes on."""
     out.mkdir(parents=True, exist_ok=True)
+    if resume:
+        checkpoint.clear(out / "checkpoints")
     names = ["metrics.jsonl", "checkpoints", "loss.png", "sample.txt"]
     left = [out / name for name in names if (out / name).exists()]
     if left and not resume:

@@ -26,6 +26,8 @@ def guarded(function):
             raise TypeError(f"{function.__name__}: {name} is or holds a {kind}, expected a tensor") from None
         except (OverflowError, ZeroDivisionError) as error:
             raise ValueError(f"{function.__name__}: {error}") from None
+        except MemoryError as error:
+            raise MemoryError(str(error) or f"{function.__name__}: the result does not fit in memory") from None
         except KeyError:
             dtypes = [a for a in args if isinstance(a, np.dtype)]  # which can be indexed, by the names of its fields
             if not dtypes:
@@ -41,10 +43,14 @@ def taken_for_a_tensor(function, args, kwargs, thing):
         return None
     given = list(zip([*inspect.signature(function).parameters, *["argument"] * len(args)], args, strict=False))
     for name, value in [*given, *kwargs.items()]:
-        holds = isinstance(value, (list, tuple)) and any(v is thing for v in value)
-        if value is thing or holds or isinstance(value, (str, bytes)):
+        if holds(value, thing) or isinstance(value, (str, bytes)):
             return name
     return None
+
+
+def holds(value, thing):
+    """Whether value is the thing, or a sequence that has it in some depth."""
+    return value is thing or (isinstance(value, (list, tuple)) and any(holds(v, thing) for v in value))
 
 
 def guard(names):

@@ -55,11 +55,16 @@ def combinations(x, r=2, with_replacement=False):
     return index.take_rows(from_numpy(places), x)
 
 
+MOST_POWERS = 100_000  # each is a step
+
+
 def vander(x, N=None, *, increasing=False):
     """The powers of vector x (n) as columns, (n, N), falling unless `increasing`; N is n by default."""
     if x.ndim != 1:
         raise ValueError(f"vander: {x.spec} must be a vector")
     count = x.shape[0] if N is None else as_count("vander", "N", N)
+    if count > MOST_POWERS:
+        raise ValueError(f"vander: N is {count}, expected at most {MOST_POWERS}")
     columns = [full_as(x.detach(), fill_value=1, dtype=None)] if count else []
     for _ in range(count - 1):
         columns.append(elementwise.mul(columns[-1], x))

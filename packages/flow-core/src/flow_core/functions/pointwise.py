@@ -186,7 +186,9 @@ def equal(input, other):
 
 
 def ldexp(x, other):
-    """x * 2^other."""
+    """x * 2^other, of tensors both."""
+    if not hasattr(x, "spec"):
+        raise TypeError(f"ldexp: x is {x!r}, expected a tensor")
     power = unary.exp2(elementwise.cast(other, dtype=float32) if CATEGORIES[other.dtype] < 2 else other)
     return elementwise.mul(x, power)
 

@@ -152,6 +152,8 @@ def argmin(x, dim=None, keepdim=False):
 
 def extreme(name, x, dim, keepdim, all_of, place_of):
     """max or min: of all of x; of x and another tensor; or along one dim, with places."""
+    if not hasattr(x, "spec"):
+        raise TypeError(f"{name}: input is {x!r}, expected a tensor")
     if dim is None:
         return all_of(x)
     if hasattr(dim, "spec"):
@@ -241,6 +243,8 @@ def diff(x, n=1, dim=-1):
         tuple([part if d == dim else slice(None) for d in range(x.ndim)]) for part in (slice(1, None), slice(None, -1))
     )
     for _ in range(n):
+        if not x.shape[dim]:  # none are left: n may be huge
+            break
         x = elementwise.ne(x[ahead], x[behind]) if x.dtype is bool_ else elementwise.sub(x[ahead], x[behind])
     return x
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from flow_core.dtype import int64
 from flow_core.functions import factors
+from flow_core.functions.grids import MOST_POWERS
 from flow_core.functions.norms import magnitude
 from flow_core.functions.triangles import conj, identity, transposed
 from flow_core.ops import creation, decomposition, elementwise, index, linalg, reduce, shape
@@ -226,8 +227,8 @@ def tensorsolve(A, B, dims=None):
 def vander(x, *, N=None):
     """The powers 0 to N - 1 of the elements of x (*batch, n) as rows: (*batch, n, N); N is n by default."""
     N = x.shape[-1] if N is None else N
-    if isinstance(N, bool) or not isinstance(N, int) or N < 0:
-        raise ValueError(f"vander: N is {N!r}, expected an int above 0")
+    if isinstance(N, bool) or not isinstance(N, int) or not 0 <= N <= MOST_POWERS:
+        raise ValueError(f"vander: N is {N!r}, expected an int from 0 to {MOST_POWERS}")
     x = elementwise.cast(x, dtype=int64) if x.dtype.kind in "biu" else x
     powers = [creation.ones_like(x)]
     while len(powers) < N:

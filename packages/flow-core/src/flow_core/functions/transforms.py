@@ -1,8 +1,10 @@
 """Discrete Fourier transforms with PyTorch's arguments, in terms of ops."""
 
+import numpy as np
+
 from flow_core.ops import fourier, shape
 from flow_core.ops import index as indexing
-from flow_core.spec import as_dim
+from flow_core.spec import as_count, as_dim
 from flow_core.tensor import tensor
 
 NORMS = (None, "backward", "ortho", "forward")
@@ -110,16 +112,29 @@ def refuse_out(name, out):
 def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequencies of fft of n samples d apart: 0, 1, ..., -2, -1 over n d."""
     refuse_out("fftfreq", out)
-    half = (n - 1) // 2 + 1
-    values = [k / (n * d) for k in (*range(half), *range(-(n // 2), 0))]
+    n = as_count("fftfreq", "n", n)
+    half = (n + 1) // 2
+    values = np.concatenate([np.arange(half), np.arange(-(n // 2), 0)]) / as_step("fftfreq", n, d)
     return tensor(values, dtype=dtype or "float32", device=device, requires_grad=requires_grad)
+
+
+def as_step(name, n, d):
+    """n d as a float. ValueError for 0."""
+    if not float(n * d):
+        raise ValueError(f"{name}: n is {n} and d is {d}, expected a product other than 0")
+    return float(n * d)
 
 
 def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequencies of rfft: 0 to n // 2, over n d."""
     refuse_out("rfftfreq", out)
-    values = [k / (n * d) for k in range(n // 2 + 1)]
-    return tensor(values, dtype=dtype or "float32", device=device, requires_grad=requires_grad)
+    n = as_count("rfftfreq", "n", n)
+    return tensor(
+        np.arange(n // 2 + 1) / as_step("rfftfreq", n, d),
+        dtype=dtype or "float32",
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
 def rolled(name, x, dim, by):

@@ -3,7 +3,7 @@
 import warnings
 
 import flow_core as flow
-from flow_core.dtype import as_dtype
+from flow_core.functions.arithmetic import taken_in
 from flow_core.spec import as_dim
 from flow_nn.functional.elementwise import FLOAT, activation, require_kinds, require_tensor
 from flow_nn.functional.geometry import as_type
@@ -19,8 +19,8 @@ def chosen_dim(name, x, dim, stacklevel):
 
 
 def as_floats(name, x, dtype):
-    """x in `dtype`, or as it is; TypeError for integers without one."""
-    x = x if dtype is None else as_type(x, as_dtype(dtype))
+    """x in `dtype` (of complex numbers the real parts), or as it is; TypeError for integers without one."""
+    x = x if dtype is None else taken_in(x, dtype)
     require_kinds(name, x, (FLOAT,))
     return x
 
