@@ -71,6 +71,9 @@ def runs(x, array, order, dim, return_inverse, return_counts):
     return tuple(out) if len(out) > 1 else out[0]
 
 
+MOST_BINS = 2**40
+
+
 def bincount(input, weights=None, minlength=0):
     """How often each of 0, 1, ... occurs in a vector of integers of 0 or more, int64; with weights their sums, float64 or float32.
 
@@ -83,6 +86,9 @@ def bincount(input, weights=None, minlength=0):
         raise ValueError(f"bincount: {input.spec} must be a vector without negative elements")
     if isinstance(minlength, bool) or not isinstance(minlength, int) or minlength < 0:
         raise ValueError(f"bincount: minlength is {minlength!r}, expected an int of 0 or more")
+    largest = max(minlength - 1, int(array.max()) if array.size else -1)
+    if largest >= MOST_BINS:  # numpy's own count of bins overflows, and it writes where it must not
+        raise ValueError(f"bincount: {input.spec} asks for {largest + 1} bins, which no memory holds")
     if weights is None:
         return from_numpy(np.bincount(array.astype(int64), minlength=minlength).astype(int64))
     require_tensors("bincount", weights=weights)
