@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import flow_autograd as autograd
 import flow_core as flow
 from flow_autograd.testing import check_grads
 
@@ -125,3 +126,12 @@ def test_a_singular_matrix_s_determinant_has_its_cofactors_as_gradient():
     x = flow.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=flow.float64, requires_grad=True)
     flow.det(x).backward()
     np.testing.assert_allclose(x.grad.numpy(), [[4, -2], [-2, 1]], atol=1e-12)
+
+
+def test_eigenvalues_at_an_end_have_gradients():
+    a = np.random.default_rng(6).standard_normal((6, 6))
+    a += a.T
+    x = flow.tensor(a, requires_grad=True)
+    (g,) = autograd.grad(flow.lobpcg(x, 2)[0].sum(), [x])
+    v = np.linalg.eigh(a)[1][:, -2:]
+    np.testing.assert_allclose(g.numpy(), v @ v.T, atol=1e-9)

@@ -242,7 +242,7 @@ def test_what_is_wrong_is_said(call, error, said):
         call()
 
 
-@pytest.mark.parametrize("values, minlength", [([2**63 - 1], 0), ([0], 2**62)])
+@pytest.mark.parametrize(("values", "minlength"), [([2**63 - 1], 0), ([0], 2**62)])
 def test_bincount_refuses_what_no_memory_holds(values, minlength):
     with pytest.raises(ValueError, match="bins, which no memory holds"):
         flow.bincount(flow.tensor(values), minlength=minlength)
