@@ -188,7 +188,6 @@ def test_what_is_drawn_by_a_tensor_has_a_gradient_of_zero_there():
         (lambda x: flow.randperm(-1), ValueError, "randperm"),
         (lambda x: flow.rand(-1), ValueError, "negative"),
         (lambda x: flow.rand(2, dtype=flow.int64), TypeError, "float"),
-        (lambda x: x.requires_grad_().normal_(), ValueError, "requires grad"),
     ],
 )
 def test_what_is_no_distribution_is_refused(call, error, says):
