@@ -256,3 +256,11 @@ def test_what_does_not_fit_is_refused_by_name(call, error, message):
         warnings.simplefilter("error")
         with pytest.raises(error, match=message):
             call()
+
+
+def test_hardswish_of_infinities_has_the_gradients_of_its_ends():
+    x = flow.tensor([-np.inf, np.inf, 1e38, -3.0, 3.0], requires_grad=True)
+    y = F.hardswish(x)
+    y.sum().backward()
+    assert y.tolist() == [0, np.inf, flow.tensor(1e38).item(), 0, 3]
+    assert x.grad.tolist() == [0, 1, 1, 0, 1]

@@ -186,7 +186,8 @@ def mish(input, inplace=False):
 @activation(FLOAT)
 def hardswish(input, inplace=False):
     """0 up to -3, x from 3 on, x (x + 3) / 6 between them. Howard et al., 1905.02244."""
-    return flow.where(input <= -3, 0.0, flow.where(input >= 3, input, input * (input + 3) / 6))
+    x = flow.clamp(input, -3, 3)  # what is not taken must be finite: 0 * inf would be its gradient
+    return flow.where(input <= -3, 0.0, flow.where(input >= 3, input, x * (x + 3) / 6))
 
 
 @activation(FLOAT)
